@@ -1,0 +1,256 @@
+"""One call's life, told as values in the order in which they come to be.
+
+A ``ToolSpec`` says what a tool may touch, a ``Call`` what the model wants, ``Facts`` what the world looks like, a
+``Decision`` what policy says, a ``Permit`` that it is on record, an ``Outcome`` what became of it.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from mtbot.domain.ids import CallId, Digest, SafeText, TurnId
+from mtbot.domain.turn import Actor, Address
+
+
+class Risk(StrEnum):
+    """The worst that a tool can do."""
+
+    READ = "read"
+    WRITE_LOCAL = "write-local"
+    EXEC = "exec"
+    EXTERNAL = "external"
+
+
+class ToolDefault(StrEnum):
+    """What a tool's calls get where nothing else decides."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+
+class ToolSource(StrEnum):
+    """Who wrote the tool; only builtin is vetted."""
+
+    BUILTIN = "builtin"
+    PLUGIN = "plugin"
+    MCP = "mcp"
+
+
+class Access(StrEnum):
+    """What is done to a path."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+@dataclass(frozen=True, slots=True)
+class PathArg:
+    """An argument of a tool that names a path, and what the tool does there."""
+
+    name: str
+    access: Access
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """What the model is told about a tool (name, description, JSON schema) and what policy is told (the rest)."""
+
+    name: str
+    description: str
+    schema: Mapping[str, object]
+    risk: Risk
+    default: ToolDefault
+    source: ToolSource = ToolSource.BUILTIN
+    path_args: tuple[PathArg, ...] = ()
+    target_arg: str | None = None
+    parallel_safe: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the model wants done: a tool, its arguments (already checked against the schema), and where.
+
+    ``shell`` is the argv prefix that an approved command is given to; empty for tools that start nothing.
+    ``timeout`` is in seconds.
+    """
+
+    id: CallId
+    turn: TurnId
+    tool: str
+    arguments: Mapping[str, object]
+    cwd: str
+    address: Address
+    requester: Actor
+    timeout: float = 120.0
+    shell: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> str:
+        """The command text of an exec call, else the empty string."""
+        value = self.arguments.get("command", "")
+        return value if self.tool == "exec" and isinstance(value, str) else ""
+
+    def digest(self, facts: "Facts") -> Digest:
+        """The identity that a yes is bound to: SHA-256 (hex) over the call and everything that decides what it does."""
+        bound = {
+            "v": 1,
+            "session": self.address.session,
+            "tool": self.tool,
+            "arguments": dict(self.arguments),
+            "cwd": self.cwd,
+            "shell": self.shell,
+            "env": sorted(facts.env_names),
+            "profile": facts.profile,
+            "programs": sorted(facts.programs.items()),
+            "operands": sorted(facts.operand_digests.items()),
+        }
+        text = json.dumps(bound, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+        return Digest(hashlib.sha256(text.encode()).hexdigest())
+
+
+class TargetKind(StrEnum):
+    """What lies at a resolved path."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+    MISSING = "missing"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A path that a call touches: as it was written, where it leads, what lies there.
+
+    ``path`` is absolute with every link resolved (for a missing leaf: through its nearest existing ancestor).
+    """
+
+    written: str
+    path: str
+    kind: TargetKind
+    access: Access
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the world looks like at the moment of the decision; gathered by gate/facts, read by policy.
+
+    ``resolved`` maps a command's words to the absolute paths they lead to from ``cwd``. ``programs`` maps a command
+    word to the file that would run. ``operand_digests`` maps script operands to the SHA-256 of their content;
+    ``unbound`` names programs whose input cannot be fixed so (make, npm). ``named_urls`` are the addresses that a
+    person wrote in this turn.
+    """
+
+    cwd: str = "/"
+    home: str = "/"
+    attended: bool = False
+    tainted: bool = False
+    profile: str = "host"
+    containment_ready: bool = False
+    env_names: tuple[str, ...] = ()
+    targets: tuple[Target, ...] = ()
+    resolved: Mapping[str, str] = field(default_factory=dict)
+    programs: Mapping[str, str] = field(default_factory=dict)
+    operand_digests: Mapping[str, str] = field(default_factory=dict)
+    unbound: tuple[str, ...] = ()
+    named_urls: tuple[str, ...] = ()
+
+
+class Verdict(StrEnum):
+    """What policy says of a call."""
+
+    REFUSE = "refuse"
+    RUN = "run"
+    CLASSIFY = "classify"
+    ASK = "ask"
+
+
+class Stage(StrEnum):
+    """Which of the stages of the policy spoke, in their order."""
+
+    INPUT = "input"
+    DENY = "deny"
+    PARSE = "parse"
+    ALLOW = "allow"
+    MODE = "mode"
+    CLASSIFIER = "classifier"
+    TOOL = "tool"
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The policy's answer. ``runs`` is the exact text given to the shell when the verdict is RUN, else None.
+
+    ``better`` is the tool that the model should use instead; ``permit_hint`` the command on the host that would change
+    this decision (never shown to the model). ``elevates``: needs root, so a chat cannot approve it. ``environment``
+    holds variables that an allow rule forces. ``profile`` is the containment profile it would run under.
+    """
+
+    verdict: Verdict
+    stage: Stage
+    rule: str | None
+    reason: str
+    commands: tuple[tuple[str, ...], ...] = ()
+    runs: str | None = None
+    better: str = ""
+    permit_hint: str = ""
+    elevates: bool = False
+    hardline: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
+    profile: str = "host"
+
+
+class Basis(StrEnum):
+    """What a permit rests on."""
+
+    RULE = "rule"
+    CLASSIFIER = "classifier"
+    RULING = "ruling"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """Proof that ``started`` is on record; only gate/ makes one, and only with one may a tool perform.
+
+    ``runs`` is the exact text for the shell (empty for other tools). ``seq`` and ``hash`` are the started event's.
+    """
+
+    digest: Digest
+    basis: Basis
+    profile: str
+    runs: str
+    environment: Mapping[str, str]
+    seq: int
+    hash: str
+
+
+class Status(StrEnum):
+    """How a call ended."""
+
+    OK = "ok"
+    FAILED = "failed"
+    REFUSED = "refused"
+    TIMED_OUT = "timed_out"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a call, masked: ``text`` is what the model reads, the numbers are what the record keeps.
+
+    ``duration_ms`` is wall time; ``dropped`` counts output bytes that were not kept; ``lines`` counts output lines.
+    ``survivors`` describes processes that could not be ended. ``tainted``: the text came from outside.
+    """
+
+    status: Status
+    text: SafeText
+    exit_code: int | None = None
+    duration_ms: int = 0
+    dropped: int = 0
+    lines: int = 0
+    survivors: tuple[str, ...] = ()
+    tainted: bool = False

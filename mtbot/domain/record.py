@@ -1,0 +1,317 @@
+"""What is written down and what a person is shown: audit events, approvals, rulings, cards, outbox items."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from mtbot.domain.ids import ApprovalId, BotName, CallId, ChatId, Digest, SafeText, SessionId, ThreadId, TurnId
+from mtbot.domain.turn import Actor, Address, SurfaceName
+
+
+class EventKind(StrEnum):
+    """The kinds of audit events, in the order of a call's life; GAP and PRUNED are about the record itself."""
+
+    PROPOSED = "proposed"
+    DECIDED = "decided"
+    APPROVAL_REQUESTED = "approval_requested"
+    APPROVAL_RESOLVED = "approval_resolved"
+    STARTED = "started"
+    FINISHED = "finished"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    GAP = "gap"
+    PRUNED = "pruned"
+    ACKNOWLEDGED = "acknowledged"
+
+
+class Word(StrEnum):
+    """The decision words of the record."""
+
+    NONE = ""
+    DENIED_RULE = "denied_rule"
+    ALLOWED_RULE = "allowed_rule"
+    AUTO_ALLOWED = "auto_allowed"
+    APPROVED = "approved"
+    DENIED_USER = "denied_user"
+    EXPIRED = "expired"
+    REFUSED_TOO_LONG = "refused_too_long"
+
+
+class Via(StrEnum):
+    """By which road a ruling came."""
+
+    NONE = ""
+    BUTTON = "button"
+    COMMAND = "command"
+    REPLY = "reply"
+    CLI = "cli"
+    TERMINAL = "terminal"
+    EXPIRY = "expiry"
+    STOP = "stop"
+    POLICY = "policy"
+    CLASSIFIER = "classifier"
+
+
+@dataclass(frozen=True, slots=True)
+class EventDraft:
+    """An audit event before the chain gives it its place. Every text in it is masked already.
+
+    ``at_ms`` is Unix time in milliseconds. ``reason`` is a sentence or one of timeout, no_approver, canceled, shutdown.
+    ``command`` is the masked command, or for other tools the masked target. Numbers are None where they mean nothing.
+    """
+
+    kind: EventKind
+    at_ms: int
+    session: SessionId
+    call: CallId
+    tool: str
+    command: str
+    cwd: str = ""
+    bot: BotName = BotName("")
+    chat: ChatId = ChatId(0)
+    thread: ThreadId | None = None
+    message: int | None = None
+    requester: str = ""
+    decider: str = ""
+    via: Via = Via.NONE
+    digest: Digest = Digest("")
+    word: Word = Word.NONE
+    stage: str = ""
+    rule: str = ""
+    reason: str = ""
+    approval: ApprovalId | None = None
+    profile: str = ""
+    exit_code: int | None = None
+    duration_ms: int | None = None
+    dropped: int | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEvent:
+    """An event in its place in the chain. ``instance`` names host, boot, pid and start time of the writer.
+
+    ``previous`` and ``hash`` are lower-case hex SHA-256.
+    """
+
+    seq: int
+    instance: str
+    draft: EventDraft
+    previous: str
+    hash: str
+
+
+class ApprovalState(StrEnum):
+    """Where a request stands; every change away from PENDING is one compare-and-set."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    DENIED = "denied"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """Who decided, by which road, when, and for a denial why."""
+
+    state: ApprovalState
+    decider: Actor
+    via: Via
+    at_ms: int
+    reason: str = ""
+
+
+class ChoiceAction(StrEnum):
+    """What a button does."""
+
+    APPROVE = "ok"
+    DENY = "no"
+    SHOW = "show"
+    ASK_AGAIN = "again"
+    STOP = "stop"
+    DISMISS = "dismiss"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A button: its label, and what the press carries back (``action.token``, at most 64 bytes)."""
+
+    label: str
+    action: ChoiceAction
+    token: str
+
+    @property
+    def data(self) -> str:
+        """The callback data."""
+        return f"{self.action}.{self.token}"
+
+
+class CardKind(StrEnum):
+    """A question wants an answer, a notice does not, a result tells how something ended."""
+
+    QUESTION = "question"
+    NOTICE = "notice"
+    RESULT = "result"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a person is shown, the same on every surface: a title, a verbatim body, lines below it, choices.
+
+    ``body`` is shown preformatted and whole; ``attachment`` is its full text when it is too long for a message and is
+    sent as a file beside a card whose body then names the file and its digest.
+    """
+
+    kind: CardKind
+    title: SafeText
+    body: SafeText
+    lines: tuple[SafeText, ...]
+    choices: tuple[Choice, ...] = ()
+    silent: bool = False
+    attachment: SafeText | None = None
+
+    def closed(self, *lines: SafeText, choices: tuple[Choice, ...] = ()) -> "Card":
+        """This card with how it ended in place of its lines; title and body stay."""
+        return replace(self, kind=CardKind.RESULT, lines=lines, choices=choices)
+
+    def to_dict(self) -> dict[str, object]:
+        """A JSON-ready mapping."""
+        return {
+            "kind": self.kind.value,
+            "title": str(self.title),
+            "body": str(self.body),
+            "lines": [str(line) for line in self.lines],
+            "choices": [[c.label, c.action.value, c.token] for c in self.choices],
+            "silent": self.silent,
+            "attachment": None if self.attachment is None else str(self.attachment),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, object], mask: Callable[[str], SafeText]) -> "Card":
+        """Read what ``to_dict`` wrote; every text passes ``mask`` again, so a forged row cannot carry a secret out."""
+        lines, choices, attachment = data["lines"], data["choices"], data["attachment"]
+        if not isinstance(lines, list) or not isinstance(choices, list):
+            raise TypeError("card rows are not lists")
+        return cls(
+            CardKind(str(data["kind"])),
+            mask(str(data["title"])),
+            mask(str(data["body"])),
+            tuple(mask(str(line)) for line in lines),
+            tuple(Choice(label, ChoiceAction(action), token) for label, action, token in choices),
+            bool(data["silent"]),
+            None if attachment is None else mask(str(attachment)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A request for a person's yes. ``token`` is what its buttons carry; ``message`` is the channel's message id.
+
+    Times are Unix milliseconds. ``command`` is the masked text that was shown.
+    """
+
+    id: ApprovalId
+    call: CallId
+    turn: TurnId
+    address: Address
+    requester: Actor
+    tool: str
+    command: str
+    digest: Digest
+    card: Card
+    token: str
+    opened_ms: int
+    expires_ms: int
+    elevates: bool = False
+    state: ApprovalState = ApprovalState.PENDING
+    ruling: Ruling | None = None
+    message: int | None = None
+
+    def usable(self, now_ms: int) -> bool:
+        """Whether a yes may be used now; expiry counts at use, not only at decision."""
+        return self.state is ApprovalState.APPROVED and now_ms < self.expires_ms
+
+
+class OutKind(StrEnum):
+    """What leaves by the outbox."""
+
+    REPLY = "reply"
+    NOTICE = "notice"
+    CARD = "card"
+    EDIT = "edit"
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxItem:
+    """Something to be said at ``address``: a Markdown text (REPLY, NOTICE), a new card, or an edit of a sent card.
+
+    EDIT names the ``approval`` whose message is edited. ``quote`` is the message that it answers.
+    """
+
+    kind: OutKind
+    address: Address
+    text: SafeText | None = None
+    card: Card | None = None
+    quote: int | None = None
+    silent: bool = False
+    approval: ApprovalId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """An item in its place; ``id`` orders the rows of a chat. ``attempts`` counts tries that failed cleanly."""
+
+    id: int
+    item: OutboxItem
+    attempts: int
+    due_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRow:
+    """An update as it came, identified by bot, update id and the SHA-256 of its payload (JSON text)."""
+
+    bot: BotName
+    update: int
+    digest: Digest
+    payload: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A session as ``sessions list`` shows it."""
+
+    id: SessionId
+    surface: SurfaceName
+    chat: ChatId
+    thread: ThreadId | None
+    messages: int
+    prompt_tokens: int
+    completion_tokens: int
+    created_ms: int
+    updated_ms: int
+
+
+class CronStatus(StrEnum):
+    """How a run of a job stands."""
+
+    STARTED = "started"
+    OK = "ok"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class CronRun:
+    """One occurrence of a job: (job, ``due_ms``) happens once. ``error`` is masked."""
+
+    id: int
+    job: str
+    due_ms: int
+    session: SessionId
+    status: CronStatus
+    started_ms: int
+    finished_ms: int | None = None
+    error: str = ""
