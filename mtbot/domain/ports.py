@@ -214,6 +214,10 @@ class Inbox(Protocol):
         """Commit (durably) those that are new by bot, update id and digest; returns the new ones in order."""
         ...
 
+    async def take(self, bot: BotName, update: int) -> None:
+        """A turn begins for it: from here on it is never acted on again by itself."""
+        ...
+
     async def done(self, bot: BotName, update: int) -> None:
         """Acted on: wipe the payload, keep the identity."""
         ...
@@ -304,6 +308,10 @@ class Desk(Protocol):
 
     async def decide(self, approval: ApprovalId, ruling: Ruling) -> Approval:
         """Rule, if ``ruling.decider`` may. NotAllowed, AlreadyDecided, NoSuchApproval."""
+        ...
+
+    async def ended(self, approval: Approval, outcome: Outcome) -> None:
+        """Say below the question how its call ended. Best effort: the record has it already."""
         ...
 
 

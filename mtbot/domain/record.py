@@ -270,12 +270,16 @@ class OutboxRow:
 
 @dataclass(frozen=True, slots=True)
 class InboxRow:
-    """An update as it came, identified by bot, update id and the SHA-256 of its payload (JSON text)."""
+    """An update as it came, identified by bot, update id and the SHA-256 of its payload (JSON text).
+
+    ``taken``: a turn was begun for it; after a crash such a row is reported in its chat and not acted on again.
+    """
 
     bot: BotName
     update: int
     digest: Digest
     payload: str
+    taken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
