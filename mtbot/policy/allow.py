@@ -1,0 +1,243 @@
+"""Decide whether rules alone let a command run: every simple command of a literal text must match one in full.
+
+The other half of the policy finds what must not run and may be wrong on the mild side; this half must never be.
+So it asks for the literal subset, for a second reader that agrees, for a rule over the whole argv of every
+command, and for operands that were looked up and are not sensitive. Anything less is "not allowed", which is
+not "refused": the call goes on to the mode and to a person.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from mtbot.policy import sensitive
+from mtbot.policy.allow_rule import AllowRule, Argv, Match, Needs, Operand, Role
+from mtbot.policy.lexer import LexedCommand, Literal
+from mtbot.policy.never import CHANGES_DIRECTORY, base_name, never_by_pattern
+from mtbot.policy.words import words
+
+
+class Below(StrEnum):
+    """What lies below a directory, as far as the sensitive set goes."""
+
+    NOTHING = "nothing"
+    REPOSITORY = "repository"
+    """Only a repository's own files (`.git/config`, hooks)."""
+    SENSITIVE = "sensitive"
+    UNKNOWN = "unknown"
+    """Nobody looked, or there was too much to look through."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathFact:
+    """Where a word leads (absolute, links resolved) and what lies below it."""
+
+    path: str
+    below: Below = Below.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class AllowContext:
+    """What was looked up for one call.
+
+    `directory` is where the commands run: the call's cwd, or where a leading `cd DIR` leads from there, resolved.
+    `paths` maps each word that `wanted` named to what it leads to from `directory`. `repository_keys` are the
+    lower-case `section.key` names in the configuration of the repository around `directory` (empty: no
+    repository; None: could not be read).
+    """
+
+    directory: str
+    places: sensitive.Places
+    paths: Mapping[str, PathFact] = field(default_factory=dict)
+    repository_keys: frozenset[str] | None = None
+
+
+class WhyNot(StrEnum):
+    """The kind of reason why rules alone do not let a command run."""
+
+    SECOND_READER = "second_reader"
+    NEVER_BY_RULE = "never_by_rule"
+    NO_RULE = "no_rule"
+    DIRECTORY = "directory"
+    OPERAND = "operand"
+    REPOSITORY = "repository"
+    ENVIRONMENT = "environment"
+
+
+@dataclass(frozen=True, slots=True)
+class NotAllowed:
+    """No rule lets the text run as a whole; `command` is the simple command that failed, `reason` is for people."""
+
+    kind: WhyNot
+    reason: str
+    command: Argv = ()
+    operand: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Every simple command is covered. `runs` is the only text that may be run on the strength of this.
+
+    `rules` holds one rule for each command of the text, in order; `environment` must be set for the run, `needs`
+    is the union over the rules; `cwd_word` is the DIR of a leading cd.
+    """
+
+    runs: str
+    rules: tuple[AllowRule, ...]
+    environment: Mapping[str, str]
+    needs: Needs
+    cwd_word: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What somebody has to look up before `judge` can answer.
+
+    `directory` is the DIR of a leading cd (to be resolved from the call's cwd). `paths` are to be resolved from
+    where that leads; for those in `trees` it must also be found out what lies below. `repository`: the
+    configuration keys of the repository around the directory are needed.
+    """
+
+    directory: str | None = None
+    paths: tuple[str, ...] = ()
+    trees: tuple[str, ...] = ()
+    repository: bool = False
+
+
+def wanted(literal: Literal, rules: tuple[AllowRule, ...]) -> Wanted:
+    """The look-ups that any rule matching any command of the text would need; never raises."""
+    paths: dict[str, None] = {}
+    trees: dict[str, None] = {}
+    repository = False
+    for command in literal.commands:
+        for rule, match in _matching(command, rules):
+            repository = repository or rule.needs.plain_repository
+            for operand in match.operands:
+                paths[operand.word] = None
+                if operand.role is not Role.PATH:
+                    trees[operand.word] = None
+    return Wanted(literal.cd, tuple(paths), tuple(trees), repository)
+
+
+def judge(
+    literal: Literal,
+    second_reading: tuple[Argv, ...] | None,
+    rules: tuple[AllowRule, ...],
+    context: AllowContext,
+) -> Allowed | NotAllowed:
+    """Allowed only if every command is; never raises.
+
+    `second_reading` is every argv of the text as another parser read it, in order, or None where it could not.
+    """
+    if second_reading != literal.argvs():
+        return NotAllowed(WhyNot.SECOND_READER, "a second reader of the text does not find the same words")
+    chosen: list[AllowRule] = []
+    if sensitive.is_sensitive(context.directory, context.places):
+        return NotAllowed(WhyNot.OPERAND, f"{context.directory} is sensitive", operand=literal.cd or "")
+    for command in literal.commands:
+        verdict = _judge_command(command, rules, context)
+        if isinstance(verdict, NotAllowed):
+            return verdict
+        chosen.append(verdict)
+    environment: dict[str, str] = {}
+    for rule in chosen:
+        for name, value in rule.environment:
+            if environment.setdefault(name, value) != value:
+                return NotAllowed(WhyNot.ENVIRONMENT, f"two of its commands need different values of {name}")
+    return Allowed(literal.canonical(), tuple(chosen), environment, _union(chosen), literal.cd)
+
+
+def _judge_command(
+    command: LexedCommand, rules: tuple[AllowRule, ...], context: AllowContext
+) -> AllowRule | NotAllowed:
+    refusal: NotAllowed | None = None
+    for rule, match in _matching(command, rules):
+        found = _obstacle(command.argv, rule, match, context)
+        if found is None:
+            return rule
+        refusal = refusal or found
+    if refusal is not None:
+        return refusal
+    never = never_by_pattern(command.argv[0])
+    if never is not None:
+        return NotAllowed(WhyNot.NEVER_BY_RULE, never, command.argv)
+    return NotAllowed(WhyNot.NO_RULE, f"no rule covers: {command.canonical()}", command.argv)
+
+
+def _matching(command: LexedCommand, rules: tuple[AllowRule, ...]) -> list[tuple[AllowRule, Match]]:
+    """Each rule that covers the command in full, in the order of the rules."""
+    argv = command.argv
+    if base_name(argv[0]) in CHANGES_DIRECTORY:
+        return []
+    by_pattern = never_by_pattern(argv[0]) is None
+    found = []
+    for rule in rules:
+        if rule.program is not None and rule.program != argv[0]:
+            continue
+        if not by_pattern and rule.exact != argv:
+            continue
+        match = rule.match(argv)
+        if match is not None:
+            found.append((rule, match))
+    return found
+
+
+def _obstacle(argv: Argv, rule: AllowRule, match: Match, context: AllowContext) -> NotAllowed | None:
+    """What keeps a rule that covers the words from letting them run here."""
+    if rule.cwd is not None and rule.cwd != context.directory:
+        return NotAllowed(WhyNot.DIRECTORY, f"the rule {rule.id} holds only in {rule.cwd}", argv)
+    if rule.needs.plain_repository:
+        trouble = repository_trouble(context.repository_keys)
+        if trouble is not None:
+            return NotAllowed(WhyNot.REPOSITORY, trouble, argv)
+    for operand in match.operands:
+        reason = _operand_trouble(operand, context)
+        if reason is not None:
+            return NotAllowed(WhyNot.OPERAND, reason, argv, operand.word)
+    return None
+
+
+def _operand_trouble(operand: Operand, context: AllowContext) -> str | None:
+    fact = context.paths.get(operand.word)
+    if fact is None:
+        return f"nobody looked where {operand.word} leads"
+    if sensitive.is_sensitive(fact.path, context.places):
+        return f"{fact.path} is sensitive"
+    if operand.role is Role.PATH:
+        return None
+    if sensitive.is_above_sensitive(fact.path, context.places):
+        return f"something sensitive lies below {fact.path}"
+    tolerated = {Below.NOTHING} if operand.role is Role.CONTENT_BELOW else {Below.NOTHING, Below.REPOSITORY}
+    if fact.below in tolerated:
+        return None
+    if fact.below is Below.UNKNOWN:
+        return f"what lies below {fact.path} is not known"
+    return f"something sensitive lies below {fact.path}"
+
+
+_RUNS_A_PROGRAM = words("""filter.clean filter.smudge filter.process diff.command diff.textconv diff.external merge.driver
+include.path includeif.path core.fsmonitor core.sshcommand core.gitproxy core.askpass core.editor
+sequence.editor core.alternaterefscommand credential.helper gpg.program gpg.ssh.program
+remote.uploadpack remote.receivepack remote.vcs uploadpack.packobjectshook extensions.partialclone
+remote.promisor core.worktree core.hookspath core.pager""")
+
+
+def repository_trouble(keys: frozenset[str] | None) -> str | None:
+    """Why a repository's own configuration keeps git from running by rule, or None.
+
+    Git starts programs that the configuration names (filters, diff drivers, monitors), and a driver's name is free,
+    so the environment cannot switch them off one by one.
+    """
+    if keys is None:
+        return "the configuration of the repository could not be read"
+    named = sorted(keys & _RUNS_A_PROGRAM) or sorted(key for key in keys if key.startswith(("alias.", "pager.")))
+    return f"the configuration of the repository sets {named[0]}" if named else None
+
+
+def _union(rules: list[AllowRule]) -> Needs:
+    return Needs(
+        network=any(rule.needs.network for rule in rules),
+        write=tuple(dict.fromkeys(path for rule in rules for path in rule.needs.write)),
+        contained=any(rule.needs.contained for rule in rules),
+        plain_repository=any(rule.needs.plain_repository for rule in rules),
+    )

@@ -1,0 +1,77 @@
+"""What an allow rule is: a matcher over one exact argv, and what the command needs once the rule lets it run.
+
+The owner's items and the read-only pack become the same value, so that one judge holds both to the same law.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+Argv = tuple[str, ...]
+
+
+class Role(StrEnum):
+    """How an operand that names a path is used, and so what has to be known about it."""
+
+    PATH = "path"
+    """This one path; it must not be sensitive."""
+    NAMES_BELOW = "names_below"
+    """Names of everything below it are shown; nothing sensitive may lie below, a repository's own files excepted."""
+    CONTENT_BELOW = "content_below"
+    """Contents of everything below it are read; nothing sensitive at all may lie below."""
+    OUTSIDE_REPOSITORY = "outside_repository"
+    """As CONTENT_BELOW, but the command leaves out `.git`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A path as it is written in the command, relative to the directory that the command runs in."""
+
+    word: str
+    role: Role = Role.PATH
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a command needs to run by this rule.
+
+    `write` are path prefixes that it may write; `contained` runs it inside containment, not on the bare host;
+    `plain_repository` demands that the repository around it names no program in its own configuration.
+    """
+
+    network: bool = False
+    write: tuple[str, ...] = ()
+    contained: bool = False
+    plain_repository: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A rule covers a command in full; `operands` is every word of it that may name a path."""
+
+    operands: tuple[Operand, ...] = ()
+
+
+Matcher = Callable[[Argv], Match | None]
+
+
+@dataclass(frozen=True, slots=True)
+class AllowRule:
+    """One rule that can let one simple command run without a person.
+
+    `program` is the only first word it is asked about (None: any). `exact` is set when the rule spells out one
+    whole argv, the only way past the never-by-rule list. `environment` is forced on the run; an empty value
+    stands for "as if unset". `cwd`, if given, is the one directory in which the rule holds. The examples are
+    command texts; `permits` must all match and `refuses` must not.
+    """
+
+    id: str
+    match: Matcher
+    program: str | None = None
+    exact: Argv | None = None
+    needs: Needs = Needs()
+    environment: tuple[tuple[str, str], ...] = ()
+    cwd: str | None = None
+    why: str = ""
+    permits: tuple[str, ...] = ()
+    refuses: tuple[str, ...] = field(default=())
