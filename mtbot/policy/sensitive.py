@@ -36,7 +36,8 @@ library/keychains library/launchagents library/launchdaemons library/cookies .gi
 .git/worktrees .hg/store""")
 """A directory of this name, and all below it, wherever it lies; two parts stand for parent and child."""
 
-_FILE_PATTERNS = tuple(words(""".env* *.env env.local *.pem *.key *.p12 *.pfx *.p8 *.pk8 *.jks *.keystore *.bks *.kdb *.kdbx *.ppk
+_FILE_PATTERNS = tuple(
+    words(""".env* *.env env.local *.pem *.key *.p12 *.pfx *.p8 *.pk8 *.jks *.keystore *.bks *.kdb *.kdbx *.ppk
 *.agekey *.gpg *.asc *.keytab *.ovpn *.tfstate *.tfstate.* *.tfvars *.tfvars.json *.token *.secret
 *.secrets id_rsa* id_dsa* id_ecdsa* id_ed25519* identity *_rsa *_dsa *_ecdsa *_ed25519
 authorized_keys* known_hosts* credentials credentials.* credential.* *-credentials.json
@@ -57,7 +58,8 @@ appsettings.*.json parameters.yml settings.local.json .bashrc .bash_profile .bas
 .pam_environment .gitconfig .curlrc .wgetrc .vimrc .exrc .nvimrc .nanorc .emacs .gdbinit .lldbinit
 .psqlrc .sqliterc .irbrc .pryrc .pythonrc .rprofile .screenrc .tmux.conf .mongorc.js .ripgreprc
 .condarc .envrc .direnvrc .python-version-hook sitecustomize.py usercustomize.py .pdbrc .forward
-.procmailrc .plan-hook .git-credential-cache .gitcookies"""))
+.procmailrc .plan-hook .git-credential-cache .gitcookies""")
+)
 """A file of such a name, wherever it lies."""
 
 _LOCATIONS = (
@@ -180,7 +182,7 @@ def is_sensitive(path: str, places: Places) -> bool:
         return True
     if any(part in _DIRECTORY_NAMES for part in parts):
         return True
-        if any(f"{first}/{second}" in _DIRECTORY_NAMES for first, second in pairwise(parts)):
+    if any(f"{first}/{second}" in _DIRECTORY_NAMES for first, second in pairwise(parts)):
         return True
     if _is_git_control(parts):
         return True
