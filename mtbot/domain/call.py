@@ -133,17 +133,29 @@ class Target:
     access: Access
 
 
+class Below(StrEnum):
+    """What lies below a directory, as far as the sensitive set goes."""
+
+    NOTHING = "nothing"
+    REPOSITORY = "repository"
+    SENSITIVE = "sensitive"
+    UNKNOWN = "unknown"
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What the world looks like at the moment of the decision; gathered by gate/facts, read by policy.
 
-    ``resolved`` maps a command's words to the absolute paths they lead to from ``cwd``. ``programs`` maps a command
-    word to the file that would run. ``operand_digests`` maps script operands to the SHA-256 of their content;
-    ``unbound`` names programs whose input cannot be fixed so (make, npm). ``named_urls`` are the addresses that a
-    person wrote in this turn.
+    ``directory`` is where the commands run: ``cwd``, or where a leading ``cd DIR`` leads from there, resolved.
+    ``resolved`` maps a command's words to the absolute paths they lead to from ``directory``; ``below`` says of some
+    of them what lies below. ``repository_keys`` are the configured ``section.key`` names of the repository around
+    ``directory`` (empty: none; None: could not be read). ``programs`` maps a command word to the file that would run.
+    ``operand_digests`` maps script operands to the SHA-256 of their content; ``unbound`` names programs whose input
+    cannot be fixed so (make, npm). ``named_urls`` are the addresses that a person wrote in this turn.
     """
 
     cwd: str = "/"
+    directory: str = "/"
     home: str = "/"
     attended: bool = False
     tainted: bool = False
@@ -152,6 +164,8 @@ class Facts:
     env_names: tuple[str, ...] = ()
     targets: tuple[Target, ...] = ()
     resolved: Mapping[str, str] = field(default_factory=dict)
+    below: Mapping[str, Below] = field(default_factory=dict)
+    repository_keys: frozenset[str] | None = None
     programs: Mapping[str, str] = field(default_factory=dict)
     operand_digests: Mapping[str, str] = field(default_factory=dict)
     unbound: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from mtbot.domain.call import Access, Call, Facts, Outcome, Permit, Target, ToolSpec
+from mtbot.domain.call import Access, Below, Call, Facts, Outcome, Permit, Target, ToolSpec
 from mtbot.domain.ids import ApprovalId, BotName, CallId, Digest, SafeText, SessionId, TurnId
 from mtbot.domain.model import ModelAnswer, ModelRequest
 from mtbot.domain.record import (
@@ -83,6 +83,14 @@ class World(Protocol):
 
     async def digest(self, path: str) -> Digest | None:
         """SHA-256 of a regular file's content, at most 16 MiB; None if it cannot be read whole."""
+        ...
+
+    async def below(self, path: str) -> Below:
+        """What lies below a directory; UNKNOWN when there is too much to look through."""
+        ...
+
+    async def repository_keys(self, directory: str) -> frozenset[str] | None:
+        """Lower-case ``section.key`` names configured in the repository around ``directory``; None: unreadable."""
         ...
 
     async def program(self, word: str, cwd: str) -> str | None:

@@ -208,7 +208,8 @@ class Card:
 class Approval:
     """A request for a person's yes. ``token`` is what its buttons carry; ``message`` is the channel's message id.
 
-    Times are Unix milliseconds. ``command`` is the masked text that was shown.
+    Times are Unix milliseconds. ``command`` is the masked text that was shown. ``asked_at`` is where the question went
+    when that is not ``address`` itself (nobody there may decide).
     """
 
     id: ApprovalId
@@ -227,6 +228,12 @@ class Approval:
     state: ApprovalState = ApprovalState.PENDING
     ruling: Ruling | None = None
     message: int | None = None
+    asked_at: Address | None = None
+
+    @property
+    def place(self) -> Address:
+        """Where the question can be seen and answered."""
+        return self.asked_at or self.address
 
     def usable(self, now_ms: int) -> bool:
         """Whether a yes may be used now; expiry counts at use, not only at decision."""
