@@ -1,0 +1,1 @@
+"""Tests of the simulator against clients that do not come from this project."""
