@@ -190,7 +190,7 @@ def _json(refusal: ApiRefusal) -> web.Response:
 def _close(request: web.Request) -> web.Response:
     """Close the connection; the response that aiohttp insists on goes nowhere."""
     if request.transport is not None:
-        request.transport.abort()
+        request.transport.close()
     return web.Response()
 
 
