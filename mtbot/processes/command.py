@@ -1,0 +1,135 @@
+"""The gateway's side of one running command: its socket, what came over it, and the future of its end."""
+
+import asyncio
+import json
+import socket
+from collections.abc import Callable
+
+from mtbot.processes.ending import EndStatus, ProcessEnd, Survivor, read_end
+from mtbot.processes.output import Output, last_lines
+from mtbot.processes.request import SpawnRequest
+from mtbot.processes.spawner.wire import BrokenFrame, FrameReader, Kind, frame, json_frame
+
+_LIVE_KEPT = 64 * 1024
+_READ_BYTES = 256 * 1024
+
+
+class Command:
+    """One request on its way to its end. ``end`` is always resolved with a value, never with an exception."""
+
+    def __init__(
+        self, request: SpawnRequest, channel: socket.socket, on_output: Callable[[bytes], None] | None
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.end: asyncio.Future[ProcessEnd] = self._loop.create_future()
+        self.closed: asyncio.Future[None] = self._loop.create_future()
+        self.supervisor: int | None = None
+        self.asked_to_stop = False
+        self.order = 0
+        self.overdue_checks = 0
+        self._began = self._loop.time()
+        self._timeout = request.timeout_seconds
+        self._channel = channel
+        self._on_output = on_output
+        self._frames = FrameReader()
+        self._live = bytearray()
+        self._unseen = 0
+        self._head = b""
+        self._tail = b""
+        channel.settimeout(0)
+        self._loop.add_reader(channel, self._receive)
+
+    async def send_request(self, request: SpawnRequest) -> None:
+        """Send what to execute; a gateway that stops meanwhile has already sent its stop."""
+        data = json_frame(Kind.REQUEST, request.facts())
+        try:
+            sent = self._channel.send(data)
+            if sent < len(data):
+                await self._loop.sock_sendall(self._channel, data[sent:])
+        except OSError:
+            return  # the supervisor is gone; the reader learns it from the same socket
+
+    def ask_stop(self) -> None:
+        """Have the supervisor end the command; before the fork it prevents the start."""
+        if self.asked_to_stop or self.closed.done():
+            return
+        self.asked_to_stop = True
+        try:
+            self._channel.send(frame(Kind.STOP))
+        except BlockingIOError:
+            self.close()  # its supervisor does not even read: the closed socket says the same
+        except OSError:
+            return
+
+    def tail(self, limit: int) -> str:
+        """Return the last ``limit`` bytes of what the command has written so far, as harmless text."""
+        return last_lines(bytes(self._live), limit)
+
+    def overdue(self, start_seconds: float, end_seconds: float) -> bool:
+        """Tell whether the command should have started, or ended, longer ago than its supervisor could need."""
+        passed = self._loop.time() - self._began
+        if self.supervisor is None:
+            return passed > start_seconds
+        return self._timeout is not None and passed > self._timeout + end_seconds
+
+    def lose(self, message: str, survivors: tuple[Survivor, ...] = ()) -> None:
+        """Resolve the end of a command whose supervisor can no longer tell it."""
+        if self.end.done():
+            return
+        shown = Output(head=b"", tail=bytes(self._live), dropped=self._unseen)
+        lasted = self._loop.time() - self._began
+        self._resolve(
+            ProcessEnd(EndStatus.LOST, duration_seconds=lasted, output=shown, survivors=survivors, message=message)
+        )
+
+    def close(self) -> None:
+        """Let go of the socket; a supervisor that is still there takes this as the end of the gateway."""
+        if not self.closed.done():
+            self._loop.remove_reader(self._channel)
+            self._channel.close()
+            self.closed.set_result(None)
+
+    def _receive(self) -> None:
+        while not self.closed.done():
+            try:
+                data = self._channel.recv(_READ_BYTES)
+                if not data:
+                    self.close()
+                    return
+                for kind, payload in self._frames.feed(data):
+                    self._take(kind, payload)
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError:
+                self.close()
+            except (BrokenFrame, ValueError, TypeError) as wrong:
+                self.lose(f"its supervisor sent nonsense: {wrong}")
+                self.close()
+
+    def _take(self, kind: Kind, payload: bytes) -> None:
+        if kind is Kind.LIVE:
+            self._take_live(int.from_bytes(payload[:8], "big"), payload[8:])
+        elif kind is Kind.STARTED:
+            self.supervisor = int(json.loads(payload)["supervisor"])
+        elif kind is Kind.HEAD:
+            self._head = payload
+        elif kind is Kind.TAIL:
+            self._tail = payload
+        elif kind is Kind.END:
+            self._resolve(read_end(payload, self._head, self._tail))
+
+    def _take_live(self, skipped: int, data: bytes) -> None:
+        if skipped:
+            self._unseen += skipped + len(self._live)
+            self._live.clear()
+        self._live += data
+        if (excess := len(self._live) - _LIVE_KEPT) > 0:
+            del self._live[:excess]
+            self._unseen += excess
+        if self._on_output is not None:
+            # Not called here: what it raises must not tear the frames behind this one.
+            self._loop.call_soon(self._on_output, data)
+
+    def _resolve(self, end: ProcessEnd) -> None:
+        if not self.end.done():
+            self.end.set_result(end)

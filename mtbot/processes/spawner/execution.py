@@ -1,0 +1,269 @@
+"""Start, watch and end one command: output, processes and deadlines.
+
+The order of the ending is the point: the command's group and tree are signalled while the leader is still unreaped, so
+that its number cannot belong to anyone else; only then is it waited for; and the work is over when the kernel says that
+no child is left, or when five seconds have passed and what is left has been named.
+"""
+
+import os
+import signal
+import time
+
+from . import tree
+from .launch import launch
+from .line import Line
+from .order import Order
+from .pump import Pump
+from .wire import EndWord, Kind, end_fields, frame, json_frame
+
+TERM_GRACE_SECONDS = 0.8
+GIVE_UP_SECONDS = 4.8
+_BACKGROUND_TERM_SECONDS = 0.2
+_BACKGROUND_KILL_SECONDS = 0.3
+_LIVE_SECONDS = 0.1
+_KILL_TICK_SECONDS = 0.002
+_KILL_TICK_MAX_SECONDS = 0.05
+_KILL_PASSES = 20
+_IDLE_SECONDS = 5.0
+
+
+class Execution:
+    """One command under way, from its fork to its END frame."""
+
+    def __init__(self, line: Line, order: Order) -> None:
+        self._line = line
+        self._order = order
+        output, self._output_in = os.pipe()
+        self._pump = Pump(output, order.keep)
+        self._report, self._report_in = os.pipe()
+        self._began = time.monotonic()
+        self._deadline = None if order.timeout is None else self._began + order.timeout
+        self._leader = 0
+        self._leader_start = 0
+        self._leader_held = False
+        self._leader_end: tuple[int, int] | None = None
+        self._no_children = False
+        self._started = False
+        self._failure = ""
+        self._cause: str | None = None
+        self._background = False
+        self._term_at: float | None = None
+        self._kill_at: float | None = None
+        self._give_up_at = 0.0
+        self._live_at = 0.0
+        self._tick = _KILL_TICK_SECONDS
+
+    def run(self, stdin: int | None, to_reset: list[signal.Signals]) -> bool:
+        """Start, watch, end, report. Returns whether anything is left alive."""
+        try:
+            self._leader = launch(self._order, stdin, self._output_in, self._report_in, to_reset)
+        except OSError as refused:
+            message = f"cannot fork: {refused.strerror}"
+            self._line.say(json_frame(Kind.END, end_fields(EndWord.FAILED_TO_START, message=message)))
+            return False
+        self._leader_held = True
+        self._leader_start = tree.start_time(self._leader)
+        for fd in (self._output_in, self._report_in, stdin):
+            if fd is not None:
+                os.close(fd)
+        self._line.watch(self._pump.fd)
+        self._line.watch(self._report)
+        while not self._step():
+            pass
+        return self._finish()
+
+    def _step(self) -> bool:
+        """Do what is due, then wait for the next thing to happen. True when command and tree are done with."""
+        now = time.monotonic()
+        self._reap()
+        self._decide(now)
+        if self._kill_at is not None and self._end_what_is_left(now):
+            return True
+        ready = self._line.wait(self._patience(time.monotonic()))
+        if self._report in ready:
+            self._read_report()
+        if self._pump.fd in ready:
+            self._read_output()
+        self._pass_on_live(time.monotonic())
+        return False
+
+    # deciding
+
+    def _decide(self, now: float) -> None:
+        """Find out whether the command has to end, and set the times of its ending; its own end counts first."""
+        if self._cause is not None:
+            return
+        ended_by_itself = self._leader_end is not None
+        if ended_by_itself:
+            if self._kill_at is None:
+                self._schedule(now, _BACKGROUND_TERM_SECONDS, _BACKGROUND_KILL_SECONDS)
+            elif self._line.cause is not None:
+                self._kill_at = min(self._kill_at, now)
+        elif self._line.cause is not None:
+            self._cause = self._line.cause
+            self._schedule(now, 0.0, TERM_GRACE_SECONDS)
+        elif self._deadline is not None and now >= self._deadline:
+            self._cause = EndWord.TIMED_OUT
+            self._schedule(now, 0.0, TERM_GRACE_SECONDS)
+
+    def _schedule(self, now: float, term: float, kill: float) -> None:
+        self._term_at = now + term
+        self._kill_at = now + kill
+        self._give_up_at = now + GIVE_UP_SECONDS
+
+    def _end_what_is_left(self, now: float) -> bool:
+        """Signal what has to be signalled by now; True when nothing is left or it is time to give up."""
+        if self._leader_end is not None and not self._others():
+            self._release_leader()
+            if self._no_children:
+                return True
+        if self._term_at is not None and now >= self._term_at:
+            self._term_at = None
+            self._background = self._cause is None
+            self._signal_all(signal.SIGTERM)
+            self._signal_all(signal.SIGCONT)
+        if self._kill_at is not None and now >= self._kill_at:
+            self._kill()
+        return self._no_children or now >= self._give_up_at
+
+    def _kill(self) -> None:
+        """Kill again and again without a pause while new processes turn up: something may be forking."""
+        seen: set[int] = set()
+        for _ in range(_KILL_PASSES):
+            found = set(self._signal_all(signal.SIGKILL))
+            if self._leader_end is not None:
+                self._release_leader()
+            self._reap()
+            if found <= seen or self._no_children:
+                return
+            seen |= found
+
+    def _patience(self, now: float) -> float:
+        """Return how many seconds may pass before something is due by the clock."""
+        due = [now + _IDLE_SECONDS]
+        if self._deadline is not None and self._kill_at is None:
+            due.append(self._deadline)
+        if self._pump.has_live:
+            due.append(self._live_at)
+        if self._term_at is not None:
+            due.append(self._term_at)
+        if self._kill_at is not None:
+            if now < self._kill_at:
+                due.append(self._kill_at)
+            else:
+                due.append(now + self._tick)
+                self._tick = min(self._tick * 1.3, _KILL_TICK_MAX_SECONDS)
+        return max(0.0, min(due) - now)
+
+    # processes
+
+    def _others(self) -> list[int]:
+        return [pid for pid in tree.children(os.getpid()) if pid != self._leader or not self._leader_held]
+
+    def _signal_all(self, number: int) -> list[int]:
+        """Signal the command's group in one go, then whatever left the group; the unreaped leader guards its number."""
+        group = 0
+        if self._leader_held:
+            group = self._leader
+            try:
+                os.killpg(group, number)
+            except OSError:
+                group = 0
+        return tree.signal_tree(number, spare_group=group)
+
+    def _reap(self) -> None:
+        """Collect the dead, but leave the leader unreaped: its number names the group that is still to be signalled."""
+        while True:
+            try:
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                self._no_children = True
+                return
+            if ended is None:
+                return
+            if ended.si_pid == self._leader and self._leader_held:
+                self._leader_end = (ended.si_code, ended.si_status)
+                for pid in self._others():
+                    _reap_one(pid)
+                return
+            _reap_one(ended.si_pid)
+
+    def _release_leader(self) -> None:
+        if self._leader_held:
+            self._leader_held = False
+            _reap_one(self._leader)
+            self._reap()
+
+    # output
+
+    def _read_report(self) -> None:
+        data = os.read(self._report, 4096)
+        if data:
+            self._failure += data.decode("utf-8", "replace")
+            return
+        self._line.unwatch(self._report)
+        os.close(self._report)
+        self._report = -1
+        if not self._failure:
+            self._started = True
+            facts = {"pid": self._leader, "start": self._leader_start, "supervisor": os.getpid()}
+            self._line.say(json_frame(Kind.STARTED, facts))
+
+    def _read_output(self) -> None:
+        self._pump.read()
+        if self._pump.ended:
+            self._line.unwatch(self._pump.fd)
+
+    def _pass_on_live(self, now: float) -> None:
+        if self._started and self._pump.has_live and now >= self._live_at:
+            self._live_at = now + _LIVE_SECONDS
+            self._line.say_live(*self._pump.take_live())
+
+    def _finish(self) -> bool:
+        """Empty the pipe, name what is left, and send the END. Returns whether anything is left."""
+        ended = time.monotonic()
+        while self._pump.read() and time.monotonic() < ended + _BACKGROUND_KILL_SECONDS:
+            pass  # the limit is for a writer outside the tree
+        while self._report >= 0 and self._leader_end is not None:
+            self._read_report()
+        self._live_at = ended
+        self._pass_on_live(ended)
+        left = self._survivors()
+        self._line.say(frame(Kind.HEAD, bytes(self._pump.head)))
+        self._line.say(frame(Kind.TAIL, self._pump.tail))
+        self._line.say(json_frame(Kind.END, self._end(ended - self._began, left)))
+        return bool(left)
+
+    def _survivors(self) -> list[tree.Process]:
+        pids = [] if self._no_children else [pid for pid, _ in tree.descendants(os.getpid())]
+        mark = os.fsencode(self._order.mark)
+        if not self._pump.ended or mark:
+            pipe = None if self._pump.ended else self._pump.inode
+            pids += tree.newer_holders(self._leader, self._leader_start, pipe, mark)
+        named = (tree.describe(pid) for pid in dict.fromkeys(pids))
+        return [process for process in named if process is not None]
+
+    def _end(self, duration: float, left: list[tree.Process]) -> dict[str, object]:
+        how, number = self._leader_end or (os.CLD_EXITED, 0)
+        signaled = how in (os.CLD_KILLED, os.CLD_DUMPED)
+        status = self._cause or (EndWord.SIGNALED if signaled else EndWord.EXITED)
+        message = self._line.message if self._cause is not None else ""
+        if self._failure and self._cause is None:
+            status, message = EndWord.FAILED_TO_START, self._failure
+        return end_fields(
+            status,
+            code=number if status == EndWord.EXITED else None,
+            number=number if signaled else None,
+            duration=duration,
+            dropped=self._pump.dropped,
+            background=self._background,
+            survivors=[process.as_json() for process in left],
+            message=message,
+        )
+
+
+def _reap_one(pid: int) -> None:
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return

@@ -1,0 +1,33 @@
+"""What a supervisor is told to execute, checked again on its own side of the socket."""
+
+import json
+
+
+class BadOrder(Exception):
+    """The request frame does not say what a supervisor needs; nothing is started."""
+
+
+class Order:
+    """One command: what to run, where, with which environment, limits and containment parts, and for how long.
+
+    ``timeout`` is in seconds, None for no limit; ``keep`` is how many bytes of output are kept; ``limits`` maps a name of
+    the ``resource`` module to one value in its own unit; ``parts`` are applied in order between fork and exec.
+    """
+
+    __slots__ = ("argv", "cwd", "env", "keep", "limits", "mark", "parts", "timeout")
+
+    def __init__(self, text: bytes) -> None:
+        try:
+            fields = json.loads(text)
+            self.argv = [str(word) for word in fields["argv"]]
+            self.env = {str(name): str(value) for name, value in fields["env"].items()}
+            self.cwd = str(fields["cwd"])
+            self.timeout = None if fields["timeout"] is None else float(fields["timeout"])
+            self.keep = int(fields["keep"])
+            self.limits = {str(name): int(value) for name, value in fields["limits"].items()}
+            self.parts = [(str(name), dict(settings)) for name, settings in fields["parts"]]
+            self.mark = str(fields["mark"])
+        except (ValueError, KeyError, TypeError, AttributeError) as wrong:
+            raise BadOrder(f"the request cannot be read: {wrong}") from wrong
+        if not self.argv or self.keep < 1 or (self.timeout is not None and not self.timeout > 0):
+            raise BadOrder("the request names no program, no output limit or no positive time-out")
