@@ -5,7 +5,8 @@ Why it exists: a history that one provider tolerates bricks the session at the n
 
 import re
 
-from mtbot.simulator.script import Failure, JsonObject, ModelRequest, invalid, text_of
+from mtbot.simulator.script import Failure, ModelRequest, invalid, text_of
+from mtbot.simulator.values import JsonObject
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mtbot.simulator.script import Answer, Finish, JsonObject, ProposedCall
+from mtbot.simulator.script import Answer, Finish, ProposedCall
+from mtbot.simulator.values import JsonObject
 
 PIECE = 7  # characters per delta: small enough to cut words, names of keys and escapes
 

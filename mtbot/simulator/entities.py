@@ -92,7 +92,8 @@ class _Output:
             self.done.append(replace(entity, length=self.units - entity.offset))
 
     def result(self) -> tuple[str, tuple[Entity, ...]]:
-        return "".join(self.parts), tuple(sorted(self.done, key=lambda entity: (entity.offset, -entity.length)))
+        # Of two entities over the same text the outer one closes last and comes first.
+        return "".join(self.parts), tuple(sorted(reversed(self.done), key=lambda entity: (entity.offset, -entity.length)))
 
 
 def _parse_html(text: str) -> tuple[str, tuple[Entity, ...]]:
@@ -235,7 +236,7 @@ class _Markdown:
         if target is None:
             if self._strict:
                 raise _broken("Can't find the target of a link")
-            self._out.write("]")
+            # The old Markdown drops the brackets of a link that goes nowhere.
             return at + 1
         self._out.close(replace(entity, url=re.sub(r"\\(.)", r"\1", target[1])))
         return target.end()

@@ -25,6 +25,7 @@ class UpdateQueue:
         self._allowed: frozenset[str] = frozenset()
         self._poll = 0
         self._closed = False
+        self._waiting = 0
         self.webhook = ""
 
     def push(self, kind: str, payload: JsonObject) -> int | None:
@@ -72,6 +73,11 @@ class UpdateQueue:
         self._closed = True
         self._pulse.beat()
 
+    @property
+    def is_polled(self) -> bool:
+        """Whether a long poll waits right now."""
+        return self._waiting > 0
+
     async def poll(self, offset: int, limit: int, timeout: int, allowed: Sequence[str] | None) -> list[JsonObject]:
         """One getUpdates call.
 
@@ -93,18 +99,30 @@ class UpdateQueue:
             self._pending = [item for item in self._pending if item[0] >= offset]
         elif offset < 0:
             self._pending = self._pending[offset:]
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + min(max(timeout, 0), LONGEST_POLL_SECONDS)
-        while not (self._pending or self._again or self._closed):
-            left = deadline - loop.time()
-            if left <= 0:
-                break
-            await self._pulse.wait(left)
-            if mine != self._poll:
-                raise ApiRefusal(
-                    409,
-                    "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
-                )
+        if timeout > 0 and not (self._pending or self._again):
+            await self._wait(mine, min(timeout, LONGEST_POLL_SECONDS))
         again, self._again = self._again, []
         batch = [*again, *self._pending]
         return [update for _, update in batch[: limit if 1 <= limit <= 100 else 100]]
+
+    async def _wait(self, mine: int, seconds: int) -> None:
+        """Wait for an update, the end of the time or of the server; 409 when a newer poll takes over."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        self._waiting += 1
+        # One beat for the whole poll: two queues that answered each wake-up with a beat would wake each other for ever.
+        self._pulse.beat()
+        try:
+            while not (self._pending or self._again or self._closed):
+                left = deadline - loop.time()
+                if left <= 0:
+                    return
+                await self._pulse.wait(left)
+                if mine != self._poll:
+                    raise ApiRefusal(
+                        409,
+                        "Conflict: terminated by other getUpdates request; "
+                        "make sure that only one bot instance is running",
+                    )
+        finally:
+            self._waiting -= 1
