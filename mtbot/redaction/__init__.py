@@ -1,0 +1,1 @@
+"""Keep secrets inside the process and make what is shown honest: patterns, mask, stream and display."""

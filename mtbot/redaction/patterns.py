@@ -1,0 +1,263 @@
+"""Find every stretch of bytes that is a secret: one pass of matching over the table of formats.
+
+Everything works on UTF-8 bytes, so that RE2 (linear on any input, imported here and nowhere else in redaction) is
+called without translating offsets. Formats are independent: each reports its own spans and the caller merges them,
+so one format can never eat the context that another one needs.
+
+Judged here beside the table: private key blocks, and long runs of base64 characters that look random. Commit hashes,
+UUIDs, paths, public keys, checksums and encoded image data are not secrets and stay readable.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, Protocol, cast
+
+import re2
+
+from mtbot.redaction.formats import CONTEXTS, TOKENS, Format, Kind
+
+_MEMORY = 64 << 20
+_LONGEST_SECRET_RUN = 512
+_WRAP = 76
+"""Line length of the base64 program and of MIME."""
+
+_NEWLINE = 10
+
+
+class Span(NamedTuple):
+    """One secret in the text; `context` is where the words begin by which it was recognised."""
+
+    context: int
+    start: int
+    end: int
+
+
+class _Engine(Protocol):
+    def search(self, text: bytes, pos: int) -> "_Found | None": ...
+
+    def fullmatch(self, text: bytes) -> "_Found | None": ...
+
+
+class _Found(Protocol):
+    def span(self, group: int) -> tuple[int, int]: ...
+
+
+class Matcher:
+    """A compiled pattern over bytes; `value` is the group that holds the secret."""
+
+    __slots__ = ("_engine", "_value")
+
+    def __init__(self, pattern: str, *, value: int = 0, longest: bool = False) -> None:
+        """Compile; raises `re2.error` when RE2 cannot promise linear time."""
+        options = re2.Options()
+        options.log_errors = False
+        options.max_mem = _MEMORY
+        options.longest_match = longest
+        self._engine = cast("_Engine", re2.compile(pattern, options))
+        self._value = value
+
+    def spans(self, data: bytes) -> Iterator[Span]:
+        """All matches from left to right; the search goes on where the last value ended."""
+        at = 0
+        while (found := self._engine.search(data, at)) is not None:
+            start, end = found.span(self._value)
+            yield Span(found.span(0)[0], start, end)
+            at = end
+
+    def overlapping(self, data: bytes) -> Iterator[Span]:
+        """As `spans`, but one value may begin inside another."""
+        at = 0
+        while (found := self._engine.search(data, at)) is not None:
+            start, end = found.span(0)
+            yield Span(start, start, end)
+            at = start + 1
+
+    def is_whole(self, data: bytes) -> bool:
+        """Whether all of `data` is one match."""
+        return self._engine.fullmatch(data) is not None
+
+
+_GAP = r"""(?:\\{1,4}[rn]|[\s"',\\#-])+"""
+_LINE = r"[A-Za-z0-9+/=]{16,}"
+_SHORT = r"[A-Za-z0-9+/=]{1,15}"
+_LABEL = r"(?:Proc-Type|DEK-Info|Version|Comment|Charset)[ \t]*:[ \t]*[A-Za-z0-9 .,/@:-]{0,120}"
+_BEGIN = (
+    rf"-----BEGIN (?:[A-Z0-9]+ ){{0,4}}PRIVATE KEY(?: BLOCK)?-----{_GAP}(?:{_LABEL}(?:\\{{1,4}}[rn]|[\r\n])+{_GAP}?)*"
+)
+_WHOLE_BLOCK = Matcher(rf"{_BEGIN}(?:{_LINE}{_GAP})*(?:{_SHORT}{_GAP}){{0,2}}\+?-----END [A-Z0-9 ]{{1,60}}-----")
+_CUT_BLOCK = Matcher(rf"{_BEGIN}{_LINE}(?:{_GAP}{_LINE})*(?:{_GAP}{_SHORT}\z)?")
+_PUBLIC = Matcher(
+    r"-----BEGIN (?:[A-Z0-9]+ ){0,3}(?:CERTIFICATE|PUBLIC KEY|CERTIFICATE REQUEST|X509 CRL|CMS|PKCS7|SIGNATURE|MESSAGE)"
+    r"(?: BLOCK)?-----[A-Za-z0-9+/=\s\\:,.-]*?-----END "
+)
+_RUN = Matcher(r"[A-Za-z0-9+/_-]{32,}={0,2}")
+_FULL_LINE = Matcher(r"[\n]?[A-Za-z0-9+/]{76}")
+_OPEN_TAIL = 32
+_OPEN_RUN = Matcher(r"[A-Za-z0-9+/_-]{30,32}={0,2}")
+_WORDS = Matcher(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+
+_IMAGES = (b"iVBORw0KGgo", b"/9j/", b"R0lGOD", b"UklGR", b"JVBERi0", b"PHN2Zy", b"AAABAA", b"SUkqA", b"TU0AK", b"Qk0")
+_PUBLIC_KEYS = (b"AAAAB3NzaC1", b"AAAAC3NzaC1", b"AAAAE2VjZHNh", b"AAAAGnNrLX", b"AAAAInNrLW")
+_SUMS = (b"sha1", b"sha224", b"sha256", b"sha384", b"sha512", b"md5", b"h1")
+_PLAIN_WORDS = frozenset(
+    b"true false null none nil yes no undefined string required optional redacted token tokens secret password auth "
+    b"authentication authorization scheme header headers format".split()
+)
+_NOT_VALUES = (
+    b"file",
+    b"path",
+    b"name",
+    b"arn",
+    b"dir",
+    b"stdin",
+    b"env",
+    b"type",
+    b"url",
+    b"ttl",
+    b"length",
+    b"count",
+)
+_PATHS = (b"/", b"./", b"../", b"~/", b"@/", b"file:")
+
+
+def _has_word(value: bytes) -> bool:
+    return any(byte > 127 or chr(byte).isalnum() for byte in value)
+
+
+def _is_path(value: bytes) -> bool:
+    return value.startswith(_PATHS) and not looks_random(value)
+
+
+def _plain(_name: bytes, value: bytes) -> bool:
+    return _has_word(value)
+
+
+def _wordy(name: bytes, value: bytes) -> bool:
+    if not _has_word(value) or value.lower().rstrip(b",.:") in _PLAIN_WORDS:
+        return False
+    lowered = name.lower()
+    nameless = b"key" in lowered or b"credential" in lowered or lowered.startswith(b"pwd")
+    return not (nameless and _is_path(value))
+
+
+def _basic(_name: bytes, value: bytes) -> bool:
+    try:
+        return b":" in base64.b64decode(value + b"=" * (-len(value) % 4), altchars=b"-_")
+    except binascii.Error:
+        return False
+
+
+def _numbered(_name: bytes, value: bytes) -> bool:
+    hidden = value.partition(b":")[2]
+    return hidden.lower() != hidden or not all(chr(byte) in "0123456789abcdef" for byte in hidden)
+
+
+def _option(name: bytes, value: bytes) -> bool:
+    word = name.rstrip(b" \t\r\n\\=\"'").lower()
+    if word.endswith(_NOT_VALUES):
+        return False
+    return _has_word(value) and not (b"key" in word and _is_path(value))
+
+
+def _mixed(_name: bytes, value: bytes) -> bool:
+    return any(48 <= byte <= 57 for byte in value)
+
+
+_JUDGES: Mapping[Kind, Callable[[bytes, bytes], bool]] = {
+    Kind.PLAIN: _plain,
+    Kind.WORDY: _wordy,
+    Kind.BASIC: _basic,
+    Kind.NUMBERED: _numbered,
+    Kind.OPTION: _option,
+    Kind.MIXED: _mixed,
+}
+
+
+def looks_random(run: bytes) -> bool:
+    """Whether a run of letters and digits is too jumbled to be words: capitals, small letters and digits in short pieces."""
+    if not (any(65 <= b <= 90 for b in run) and any(97 <= b <= 122 for b in run) and any(48 <= b <= 57 for b in run)):
+        return False
+    pieces = [span.end - span.start for span in _WORDS.spans(run)]
+    return sum(pieces) < 3 * len(pieces)
+
+
+_TOKENS = Matcher("|".join(f"(?:{row.pattern})" for row in TOKENS), longest=True)
+_CONTEXTS: tuple[tuple[Format, Matcher], ...] = tuple((row, Matcher(row.pattern, value=1)) for row in CONTEXTS)
+
+
+def find(data: bytes) -> list[Span]:
+    """Every secret in `data` that a format knows, unordered and possibly overlapping."""
+    spans = list(_TOKENS.spans(data))
+    lowered = data.lower()
+    for row, matcher in _CONTEXTS:
+        if any(anchor in lowered for anchor in row.anchors):
+            judge = _JUDGES[row.kind]
+            spans.extend(s for s in matcher.spans(data) if judge(data[s.context : s.start], data[s.start : s.end]))
+    if b"PRIVATE KEY" in data:
+        spans.extend(_WHOLE_BLOCK.spans(data))
+        spans.extend(_CUT_BLOCK.spans(data))
+    spans.extend(_random_runs(data))
+    return spans
+
+
+def _random_runs(data: bytes) -> Iterator[Span]:
+    public: list[Span] | None = None
+    for run in _RUN.spans(data):
+        if _is_data(data, run.start, run.end):
+            continue
+        if public is None:
+            public = list(_PUBLIC.spans(data)) if b"-----BEGIN " in data else []
+        if any(block.start <= run.start < block.end for block in public):
+            continue
+        yield from _random_parts(data, run)
+
+
+def _random_parts(data: bytes, run: Span) -> Iterator[Span]:
+    """The jumbled part of a run: one long segment of a path, or all of it when slashes are as rare as in base64."""
+    text = data[run.start : run.end]
+    whole = text.count(b"/") <= 2 + len(text) // 32
+    if whole and looks_random(text) and not _is_path(text):
+        yield run
+        return
+    at = run.start
+    for segment in text.split(b"/"):
+        if len(segment) >= 32 and looks_random(segment):
+            yield Span(at, at, at + len(segment))
+        at += len(segment) + 1
+
+
+def _is_data(data: bytes, start: int, end: int) -> bool:
+    """Whether a run is encoded content, a checksum or a public key by where it stands or how it begins."""
+    if end - start >= _LONGEST_SECRET_RUN:
+        return not data.startswith(b"MII", start)
+    if data.startswith(_IMAGES, start) or data.startswith(_PUBLIC_KEYS, start):
+        return True
+    before = data[max(0, start - 8) : start].lower()
+    if before.endswith(b";base64,") or before[:-1].endswith(_SUMS):
+        return True
+    if data[start : start + 7].lower().startswith(_SUMS) and data[start : start + 8].count(b"-"):
+        return True
+    return _is_wrapped(data, start, end)
+
+
+def _is_wrapped(data: bytes, start: int, end: int) -> bool:
+    """Whether the run is a full line of wrapped base64, or the short last line after one."""
+    if (start and data[start - 1] != _NEWLINE) or (end < len(data) and data[end] not in b"\r\n"):
+        return False
+    if end - start == _WRAP:
+        return True
+    before = data[:start].rstrip(b"\r\n")
+    return _FULL_LINE.is_whole(before[-_WRAP - 1 :])
+
+
+def is_open(line: str) -> bool:
+    """Whether a secret could go on in the line after `line`: it is continued, or ends in a long run of base64."""
+    end = line.rstrip("\r\n")
+    return end.endswith("\\") or _OPEN_RUN.is_whole(end[-_OPEN_TAIL:].encode("utf-8", "replace"))
+
+
+def open_block(text: str) -> int:
+    """Where the last armoured block begins that has no end in `text`; -1 when there is none."""
+    begin = text.rfind("-----BEGIN ")
+    return begin if begin >= 0 and text.find("-----END ", begin) < 0 else -1
