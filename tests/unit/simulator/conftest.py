@@ -1,6 +1,6 @@
 """A running Telegram simulator and a bare HTTP caller for it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 
 import aiohttp
 import pytest
@@ -36,7 +36,7 @@ async def sim(clock: HandClock) -> AsyncIterator[TelegramSimulator]:
 
 
 @pytest.fixture
-async def api(sim: TelegramSimulator) -> AsyncIterator[Callable[..., Awaitable[JsonObject]]]:
+async def api(sim: TelegramSimulator) -> AsyncIterator[Callable[..., Coroutine[None, None, JsonObject]]]:
     """Call a method with JSON parameters and answer the JSON body, whatever the status."""
     async with aiohttp.ClientSession() as session:
 
