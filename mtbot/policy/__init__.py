@@ -1,0 +1,1 @@
+"""The decision: pure, total, one place."""

@@ -1,0 +1,77 @@
+"""Read a text with bashlex: the simple commands in its own words, or Unread with the reason.
+
+The only importer of bashlex. It is a second opinion: allow wants it to read the same argv as our lexer, deny
+takes every command that it finds. It needs over a second for 64 KiB, hence the limits, and it fails in many ways
+on valid bash, hence the broad except.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, cast
+
+import bashlex
+
+from mtbot.policy.reading_values import BashlexReading, RawCommand, Span, Unread
+
+MAX_BYTES = 2048
+MAX_WORDS = 256
+
+PLAIN_KINDS = frozenset({"list", "pipeline", "command", "word", "operator", "pipe", "redirect"})
+
+
+class _Node(Protocol):
+    """The part of bashlex's nodes that is used here (they are built with free attributes)."""
+
+    kind: str
+    pos: tuple[int, int]
+
+
+def read(text: str) -> BashlexReading | Unread:
+    """Parse `text` once; never raises."""
+    if len(text.encode("utf-8", "replace")) > MAX_BYTES:
+        return Unread(f"longer than {MAX_BYTES} bytes")
+    if len(text.split()) > MAX_WORDS:
+        return Unread(f"more than {MAX_WORDS} words")
+    if not text.strip():
+        return Unread("empty")
+    if "\0" in text:
+        return Unread("NUL character")
+    try:
+        # a here-document that ends without a newline is a parsing error otherwise
+        roots = cast("list[_Node]", bashlex.parse(text + "\n"))
+        return _collect(roots)
+    except Exception as error:  # noqa: BLE001 - bashlex raises AttributeError, NotImplementedError, RecursionError
+        # and its own errors on valid bash; a reader that fails only forbids allow, so the failure is the answer
+        return Unread(f"{type(error).__name__}: {error}"[:200])
+
+
+def _collect(roots: list[_Node]) -> BashlexReading:
+    argvs: list[tuple[str, ...]] = []
+    found: list[RawCommand] = []
+    plain = True
+    stack: list[tuple[_Node, int]] = [(root, 0) for root in reversed(roots)]
+    while stack:
+        node, depth = stack.pop()
+        if node.kind == "command":
+            words = [part for part in _parts(node) if part.kind == "word"]
+            if depth == 0:
+                argvs.append(tuple(str(getattr(part, "word", "")) for part in words))
+            if words:
+                spans = tuple(Span(*part.pos) for part in words)
+                found.append(RawCommand(node.pos[0], node.pos[1], spans, depth=depth))
+        if node.kind not in PLAIN_KINDS:
+            plain = False
+        inner = node.kind in ("commandsubstitution", "processsubstitution")
+        stack.extend([(child, depth + inner) for child in reversed(_parts(node))])
+    return BashlexReading(tuple(argvs), plain, tuple(found))
+
+
+def _parts(node: _Node) -> list[_Node]:
+    """The children of a node, wherever its kind keeps them."""
+    children: list[_Node] = list(getattr(node, "parts", None) or ())
+    children.extend(getattr(node, "list", None) or ())
+    for name in ("command", "output", "heredoc", "body"):
+        child = getattr(node, name, None)
+        if hasattr(child, "kind"):
+            children.append(cast("_Node", child))
+    return children

@@ -1,0 +1,187 @@
+"""The small mechanics of shell quoting: where a construct ends, what `$'..'` and a brace list mean.
+
+Everything here is linear in the source and never raises: an end that is missing is the end of the source.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_BRACE_WORDS = 64
+
+_ANSI = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.S)
+_ANSI_SIMPLE = {
+    "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
+    "\\": "\\", "'": "'", '"': '"', "?": "?",
+}  # fmt: skip
+_NESTING = re.compile(r"[\\'\"`(){}#$]")
+_QUOTED_STOP = re.compile(r"[\\\"`$]")
+_RANGE = re.compile(r"(-?\d{1,6}|[A-Za-z])\.\.(-?\d{1,6}|[A-Za-z])(?:\.\.-?\d{1,4})?")
+
+
+def ansi_c(source: str, position: int) -> tuple[str, int]:
+    """Decode `$'..'` from after its quote; returns the text and the index after the closing quote."""
+    end = position
+    while end < len(source) and source[end] != "'":
+        end += 2 if source[end] == "\\" else 1
+    return ansi_text(source[position:end]), end + 1
+
+
+def ansi_text(inside: str) -> str:
+    """The text that backslash escapes stand for, as in `$'..'`, `echo -e` and `printf`."""
+    return _ANSI.sub(_ansi_character, inside) if "\\" in inside else inside
+
+
+def _ansi_character(match: re.Match[str]) -> str:
+    two, four, eight, octal, control, simple = match.groups()
+    digits = two or four or eight
+    if digits:
+        code = int(digits, 16)
+        return chr(code) if code <= 0x10FFFF and not 0xD800 <= code < 0xE000 else "\ufffd"
+    if octal:
+        return chr(int(octal, 8) & 0xFF)
+    if control:
+        return chr(ord(control) & 0x1F)
+    return _ANSI_SIMPLE.get(simple, "\\" + simple)
+
+
+def closing_paren(source: str, position: int) -> int:
+    """Index of the `)` that closes a `$(` whose inside starts at `position`, or the end of the source."""
+    return _closing(source, position, ")")
+
+
+def closing_brace(source: str, position: int) -> int:
+    """Index of the `}` that closes a `${` whose inside starts at `position`, or the end of the source."""
+    return _closing(source, position, "}")
+
+
+def _closing(source: str, position: int, closer: str) -> int:
+    """Find the closer with a stack of what is open: `)`, `}`, `"`; quotes, escapes and comments are stepped over."""
+    stack = [closer]
+    size = len(source)
+    while stack:
+        inside_quotes = stack[-1] == '"'
+        match = (_QUOTED_STOP if inside_quotes else _NESTING).search(source, position)
+        if match is None:
+            return size
+        at, char = match.start(), match.group()
+        position = at + 1
+        if char == stack[-1]:
+            stack.pop()
+            if not stack:
+                return at
+        elif char in "('\"":
+            if char == "'":
+                position = _after(source, position, "'")
+            else:
+                stack.append(")" if char == "(" else '"')
+        elif char == "\\":
+            position += 1
+        elif char == "$":
+            opener = source[position : position + 1]
+            if opener in ("(", "{"):
+                stack.append(")" if opener == "(" else "}")
+                position += 1
+            elif opener == "'" and not inside_quotes:
+                position = ansi_c(source, position + 1)[1]
+        elif char == "`":
+            position = _after(source, position, "`")
+        elif char == "#" and stack[-1] == ")" and source[at - 1 : at] in (" ", "\t", "\n", ";", "(", ""):
+            position = _after(source, position, "\n")
+    return size
+
+
+def _after(source: str, position: int, mark: str) -> int:
+    """Index after the next mark, or the end."""
+    end = source.find(mark, position)
+    return len(source) if end < 0 else end + 1
+
+
+def brace_words(source: str) -> list[str]:
+    """The sources that a word with brace lists stands for (`{rm,-rf}` is two); at most MAX_BRACE_WORDS."""
+    if "{" not in source or ("," not in source and ".." not in source):
+        return [source]
+    done: list[str] = []
+    waiting = [source]
+    while waiting and len(done) + len(waiting) <= MAX_BRACE_WORDS:
+        current = waiting.pop(0)
+        parts = _first_brace(current)
+        if parts is None:
+            done.append(current)
+        else:
+            before, choices, after = parts
+            waiting = [before + choice + after for choice in choices] + waiting
+    return done + waiting[: MAX_BRACE_WORDS - len(done)]
+
+
+def _first_brace(source: str) -> tuple[str, list[str], str] | None:
+    """Split at the first brace list outside quotes: what is before it, its choices, what is after it."""
+    position = 0
+    while True:
+        start = _next_unquoted(source, position, "{")
+        if start is None:
+            return None
+        if source[start - 1 : start] == "$":
+            position = closing_brace(source, start + 1)
+            continue
+        found = _choices(source, start)
+        if found is not None:
+            choices, end = found
+            return source[:start], choices, source[end + 1 :]
+        position = start + 1
+
+
+def _choices(source: str, start: int) -> tuple[list[str], int] | None:
+    """The choices of the brace list that opens at `start` and the index of its end; None when it is no list."""
+    depth, position, last = 1, start + 1, start + 1
+    choices: list[str] = []
+    while True:
+        at = _next_unquoted(source, position, "{},")
+        if at is None:
+            return None
+        char = source[at]
+        position = at + 1
+        if char == "{":
+            depth += 1
+        elif char == "}":
+            depth -= 1
+            if depth == 0:
+                break
+        elif depth == 1:
+            choices.append(source[last:at])
+            last = at + 1
+    inside = source[start + 1 : at]
+    if choices:
+        return [*choices, source[last:at]], at
+    bounds = _RANGE.fullmatch(inside)
+    return (_range(bounds[1], bounds[2]), at) if bounds else None
+
+
+def _range(first: str, last: str) -> list[str]:
+    """`{1..3}` and `{a..c}`; both ends of one kind, else the ends themselves."""
+    numbers = first.lstrip("-").isdigit()
+    if numbers != last.lstrip("-").isdigit():
+        return [first, last]
+    low, high = (int(first), int(last)) if numbers else (ord(first), ord(last))
+    step = 1 if high >= low else -1
+    values = range(low, high + step, step)[:MAX_BRACE_WORDS]
+    return [str(value) if numbers else chr(value) for value in values]
+
+
+def _next_unquoted(source: str, position: int, wanted: str) -> int | None:
+    """Index of the next wanted character outside quotes and escapes."""
+    size = len(source)
+    while position < size:
+        char = source[position]
+        if char == "\\":
+            position += 2
+        elif char == "'":
+            end = source.find("'", position + 1)
+            position = size if end < 0 else end + 1
+        elif char == '"':
+            position = _closing(source, position + 1, '"') + 1
+        elif char in wanted:
+            return position
+        else:
+            position += 1
+    return None

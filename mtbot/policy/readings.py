@@ -1,0 +1,194 @@
+"""Every command that any reading finds in a text, unwrapped to any depth, made once per call.
+
+tree-sitter is the main reader, bashlex the second opinion, our own splitter the one for broken text. Their
+commands are laid over each other, words are resolved under the assignments of the same text, wrappers are taken
+off step by step, and texts for inner shells are read again. What cannot be resolved becomes a doubt, and a doubt
+forbids everything but a person's answer. Never raises; the work is bounded, and a bound that is hit is a doubt.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from mtbot.policy import bashlex_reading, resolution, splitter, treesitter_reading
+from mtbot.policy.quoting import ansi_c
+from mtbot.policy.reading_values import (
+    BashlexReading,
+    Doubt,
+    RawCommand,
+    RawReading,
+    Readings,
+    SimpleCommand,
+    Unread,
+)
+from mtbot.policy.unwrap import unwrap
+from mtbot.policy.unwrap_code import InnerWords
+from mtbot.policy.unwrap_tables import ELEVATORS
+
+MAX_DEPTH = 12
+"""Wrappers, substitutions and inner texts around a command that are still opened."""
+MAX_COMMANDS = 3000
+MAX_TEXTS = 300
+
+_IFS = re.compile(r"\$IFS\b|\$\{IFS[^}]*\}")
+_QUOTES = re.compile(r"\\\n|\\(.)|\$?'|\"", re.S)
+
+
+def read(text: str) -> Readings:
+    """Read `text` with every reader."""
+    clean = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
+    reader = _Reader()
+    second = bashlex_reading.read(clean)
+    reader.text(clean, resolution.Context(), second)
+    for variant in variants(clean):
+        reader.text(variant, resolution.Context(), None)
+    return Readings(
+        text,
+        resolved(clean),
+        tuple(reader.commands),
+        tuple(reader.doubts),
+        tuple(reader.elevates),
+        second,
+    )
+
+
+def variants(text: str) -> list[str]:
+    """Other texts that the same bytes may be meant as: carriage returns as ends of line or blanks, look-alikes folded."""
+    found = []
+    if "\r" in text:
+        found = [text.replace("\r", "\n"), text.replace("\r", " ")]
+    if not text.isascii():
+        folded = unicodedata.normalize("NFKC", text)
+        folded = "".join([char for char in folded if unicodedata.category(char) != "Cf"])
+        if folded != text:
+            found.append(folded)
+    return found
+
+
+def resolved(text: str) -> str:
+    """The text with continuations, quotes, escapes and `$IFS` resolved; separators stay, quoted or not."""
+    if not any(mark in text for mark in "\\'\"$"):
+        return text
+    pieces: list[str] = []
+    position, quoted = 0, False
+    while True:
+        match = _QUOTES.search(text, position)
+        if match is None:
+            pieces.append(text[position:])
+            break
+        pieces.append(text[position : match.start()])
+        mark, position = match.group(), match.end()
+        if mark == '"':
+            quoted = not quoted
+        elif mark[0] == "\\":
+            pieces.append(match[1] or "")
+        elif quoted:
+            pieces.append(mark)
+        elif mark == "$'":
+            decoded, position = ansi_c(text, position)
+            pieces.append(decoded)
+        else:
+            end = text.find("'", position)
+            end = len(text) if end < 0 else end
+            pieces.append(text[position:end])
+            position = end + 1
+    return _IFS.sub(" ", "".join(pieces))
+
+
+class _Reader:
+    """The work on one call: what was found so far, and the bounds."""
+
+    def __init__(self) -> None:
+        self.commands: list[SimpleCommand] = []
+        self.doubts: list[tuple[Doubt, str]] = []
+        self.elevates: list[str] = []
+        self._texts = 0
+        self._seen: set[tuple[str, resolution.Context]] = set()
+
+    def doubt(self, doubt: Doubt, detail: str) -> None:
+        """Note a doubt once."""
+        pair = (doubt, detail)
+        if pair not in self.doubts:
+            self.doubts.append(pair)
+
+    def text(self, text: str, context: resolution.Context, second: BashlexReading | Unread | None) -> frozenset[str]:
+        """Read one program text; returns the base names of the programs in it."""
+        if not text.strip():
+            return frozenset()
+        if context.depth > MAX_DEPTH:
+            self.doubt(Doubt.TOO_DEEP, f"nested deeper than {MAX_DEPTH}")
+            return frozenset()
+        key = (text, context)
+        if key in self._seen:
+            return frozenset()
+        self._seen.add(key)
+        self._texts += 1
+        if self._texts > MAX_TEXTS:
+            self.doubt(Doubt.TOO_MANY, "more texts inside texts than are looked at")
+            return frozenset()
+        readings = self._raw(text, second)
+        programs: set[str] = set()
+        for index, reading in enumerate(readings):
+            frame = resolution.Frame(text, reading, context, readings[0] if index else None)
+            programs |= frame.run(self)
+        return frozenset(programs)
+
+    def _raw(self, text: str, second: BashlexReading | Unread | None) -> list[RawReading]:
+        tree = treesitter_reading.read(text)
+        found: list[RawReading] = []
+        if isinstance(tree, Unread):
+            self.doubt(Doubt.UNREAD, tree.reason)
+        else:
+            found.append(tree)
+            if tree.broken:
+                self.doubt(Doubt.BROKEN, tree.broken)
+        if isinstance(tree, Unread) or tree.broken:
+            split = splitter.read(text)
+            found.append(split)
+            if split.broken == splitter.TOO_LONG:
+                self.doubt(Doubt.TOO_MANY, split.broken)
+        elif isinstance(second, BashlexReading):
+            missed = missed_by(tree, second.found)
+            if missed:
+                found.append(RawReading(missed, tree.assignments, tree.functions, tree.loops, (), tree.programs))
+        return found
+
+    def command(self, command: SimpleCommand, stdin: str | None, context: resolution.Context) -> set[str]:
+        """Keep one command and open what it runs; returns the base names of all programs met on the way."""
+        programs: set[str] = set()
+        waiting = [command]
+        while waiting:
+            current = waiting.pop()
+            if len(self.commands) >= MAX_COMMANDS:
+                self.doubt(Doubt.TOO_MANY, "more commands than are looked at one by one")
+                return programs
+            if current.depth > MAX_DEPTH:
+                self.doubt(Doubt.TOO_DEEP, f"nested deeper than {MAX_DEPTH}")
+                continue
+            self.commands.append(current)
+            if not current.argv:
+                continue
+            first = current.argv[0]
+            programs.add(current.program)
+            if current.program in ELEVATORS:
+                self.elevates.append(current.program)
+            if first.dynamic or first.glob or first.text.startswith("~"):
+                self.doubt(Doubt.DYNAMIC, current.text[:200])
+                waiting.extend(resolution.without_unknown(current))
+            for inside in unwrap(current, stdin):
+                if isinstance(inside, InnerWords):
+                    waiting.append(current.inside(inside.argv, inside.label))
+                    continue
+                inner = context.inner(current, inside)
+                programs |= self.text(inside.text.text, inner, None)
+        return programs
+
+
+def missed_by(tree: RawReading, found: tuple[RawCommand, ...]) -> tuple[RawCommand, ...]:
+    """The commands of a second reader whose first word no command of the first begins with."""
+    if len(found) == len(tree.commands):  # the usual case: both see the same
+        starts = {command.words[0].start for command in tree.commands if command.words}
+        return tuple([command for command in found if command.words[0].start not in starts])
+    starts = {word.start for command in tree.commands for word in command.words}
+    return tuple([command for command in found if command.words[0].start not in starts])

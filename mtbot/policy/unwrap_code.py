@@ -1,0 +1,134 @@
+"""Shells and interpreters: whether one reads its program from standard input, and what code asks a shell to run.
+
+Code in another language is not read. Only a constant string in one of the calls by which common languages start a
+process is found, so that `python -c "os.system('rm -rf /')"` is no way around; everything else asks anyway.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from mtbot.policy.reading_values import SimpleCommand, Word
+from mtbot.policy.unwrap_tables import (
+    CODE_OPTIONS,
+    INTERPRETERS,
+    SHELL_LONG_VALUES,
+    SHELL_VALUES,
+    SHELLS,
+    STDIN_SHELLS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class InnerWords:
+    """A command given as words."""
+
+    argv: tuple[Word, ...]
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class InnerText:
+    """A program text for a shell, with the positional parameters that it is given (`$0` first)."""
+
+    text: Word
+    label: str
+    positional: tuple[str, ...] = ()
+
+
+Inside = InnerWords | InnerText
+
+_INTERPRETER = re.compile(r"(?:python|pypy|perl|ruby|lua|php|node|nodejs)[0-9.]*").fullmatch
+_CODE_CALL = re.compile(
+    r"(?:\b(?:os\.)?(?:system|popen|exec|execSync|spawn|spawnSync|getoutput|getstatusoutput|check_output|check_call"
+    r"|run|call|Popen|shell_exec|passthru|proc_open|execl|execlp|execute)\b\s*\(?\s*|\bqx\s*|%x)"
+    r"(?:b?\"((?:[^\"\\]|\\.){1,2000})\"|b?'((?:[^'\\]|\\.){1,2000})'|`([^`]{1,2000})`|[{(]([^})]{1,2000})[})])"
+)
+_CODE_LIST = re.compile(
+    r"\b(?:run|call|Popen|check_call|check_output|execvp?|spawn(?:Sync)?)\s*\(\s*\[([^\]]{1,2000})\]"
+)
+_QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
+_BACKTICKS = re.compile(r"`([^`]{1,2000})`")
+
+
+def is_interpreter(program: str) -> bool:
+    """Whether `program` runs code that it is given, shells included."""
+    return program in SHELLS or program in INTERPRETERS or _INTERPRETER(program) is not None
+
+
+def reads_program_from_stdin(command: SimpleCommand) -> bool:
+    """Whether a shell or interpreter takes its program from standard input: no code option and no script."""
+    if command.program in STDIN_SHELLS - SHELLS:
+        return True
+    if command.program in SHELLS:
+        flags, operands = shell_words(command.argv[1:])
+        return "s" in flags or ("c" not in flags and (not operands or operands[0].text in _STDIN_FILES))
+    if not is_interpreter(command.program):
+        return False
+    for argument in command.arguments:
+        if argument in _STDIN_FILES:
+            return True
+        if argument in CODE_OPTIONS or argument.startswith(("-c", "-e", "-m", "-n", "-p", "--eval")):
+            return argument == "-m" and "runpy" in command.arguments
+        if not argument.startswith("-"):
+            return command.program in ("deno", "bun") and argument == "run" and "-" in command.arguments
+    return True
+
+
+_STDIN_FILES = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+
+
+def shell_words(words: tuple[Word, ...]) -> tuple[str, tuple[Word, ...]]:
+    """A shell's option letters together, and its operands."""
+    letters = ""
+    position = 0
+    while position < len(words):
+        text = words[position].text
+        if text in ("--", "-"):
+            if text == "--" or position + 1 < len(words):
+                position += 1
+            break
+        if text.startswith("--"):
+            position += 2 if text in SHELL_LONG_VALUES else 1
+        elif text[:1] in "-+" and len(text) > 1:
+            letters += text[1:]
+            position += 2 if text[-1] in SHELL_VALUES else 1
+        else:
+            break
+    return letters, words[position:]
+
+
+def interpreter_code(command: SimpleCommand, stdin: str | None) -> tuple[Inside, ...]:
+    """The shell commands that code hands to a shell as a plain string."""
+    found: list[Inside] = []
+    codes = [stdin] if stdin and reads_program_from_stdin(command) else []
+    for position, argument in enumerate(command.arguments):
+        if argument in CODE_OPTIONS and position + 1 < len(command.arguments):
+            codes.append(command.arguments[position + 1])
+        elif argument.startswith(("-c", "-e")) and len(argument) > 3:
+            codes.append(argument[2:])
+    for code in codes:
+        found.extend([InnerText(Word(text), f"{command.program} code") for text in called_in_code(code[:8192])])
+    return tuple(found)
+
+
+def called_in_code(code: str) -> list[str]:
+    """Constant commands in the arguments of the calls by which common languages start a process."""
+    texts = [next(filter(None, match.groups()), "") for match in _CODE_CALL.finditer(code)]
+    lists = [_QUOTED.finditer(listed[1]) for listed in _CODE_LIST.finditer(code)]
+    texts.extend([" ".join(["".join(match.groups("")) for match in matches]) for matches in lists])
+    if "print" not in code:
+        texts.extend(match[1] for match in _BACKTICKS.finditer(code))
+    return [text for text in texts if text][:16]
+
+
+def awk_code(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
+    found = []
+    for argument in command.arguments[:8]:
+        if "system" in argument or "|" in argument:
+            found.extend([InnerText(Word(text), "awk system") for text in called_in_code(argument[:8192])])
+            found.extend(
+                [InnerText(Word(m[1]), "awk pipe") for m in re.finditer(r"\"([^\"]{1,500})\"\s*\|\s*getline", argument)]
+            )
+    return tuple(found)
