@@ -130,7 +130,7 @@ class Target:
     written: str
     path: str
     kind: TargetKind
-    access: Access
+    write: bool = False
 
 
 class Below(StrEnum):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from mtbot.domain.call import Access, Below, Call, Facts, Outcome, Permit, Target, ToolSpec
+from mtbot.domain.call import Below, Call, Decision, Facts, Outcome, Permit, Target, ToolSpec
 from mtbot.domain.ids import ApprovalId, BotName, CallId, Digest, SafeText, SessionId, TurnId
 from mtbot.domain.model import ModelAnswer, ModelRequest
 from mtbot.domain.record import (
@@ -77,7 +77,7 @@ class Masker(Protocol):
 class World(Protocol):
     """What gate/facts looks at: the file system, read only, never following into what it should not open."""
 
-    async def resolve(self, written: str, cwd: str, access: Access) -> Target:
+    async def resolve(self, written: str, cwd: str) -> Target:
         """Where ``written`` leads from ``cwd``: ``~`` expanded, every link resolved."""
         ...
 
@@ -124,6 +124,14 @@ class AuditLog(Protocol):
         With ``approval`` the same transaction checks that it is approved, unexpired at ``draft.at_ms`` and bound to
         ``draft.digest``: inserting the event is its consumption. NotUsable otherwise, also for a second start.
         """
+        ...
+
+
+class CrashLog(Protocol):
+    """What dead processes left behind in the record."""
+
+    async def unfinished(self) -> tuple[AuditEvent, ...]:
+        """STARTED events without an end whose instance belongs to this host and is provably dead."""
         ...
 
 
@@ -316,6 +324,10 @@ class Desk(Protocol):
 
     async def decide(self, approval: ApprovalId, ruling: Ruling) -> Approval:
         """Rule, if ``ruling.decider`` may. NotAllowed, AlreadyDecided, NoSuchApproval."""
+        ...
+
+    async def refused(self, call: Call, shown: SafeText, decision: Decision) -> None:
+        """Tell the chat that policy refused a call, which rule, and what on the host would change it. Best effort."""
         ...
 
     async def ended(self, approval: Approval, outcome: Outcome) -> None:

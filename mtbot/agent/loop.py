@@ -1,0 +1,197 @@
+"""``advance``: ask the model, take each of its calls through the gate, until there is an answer or a person is needed.
+
+Nothing here waits for a person: a call that needs one ends the step with ``Parked``, and ``resume`` goes on from the
+written state.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from mtbot.agent.context import Window
+from mtbot.domain.call import Status, ToolSpec, Verdict
+from mtbot.domain.errors import ProviderError, ProviderKind
+from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
+from mtbot.domain.ports import Names, Provider
+from mtbot.domain.record import Approval, ApprovalState
+from mtbot.domain.turn import Address, Failed, Message, Parked, Reply, Role, TurnEnd, TurnState, surface
+from mtbot.gate.gate import CallStopped, Done, Gate, Waiting
+
+_T = TypeVar("_T")
+
+CUT = "Not run: the answer was cut off while this call was being written. Send the call again, shorter."
+STOPPED = "(not run: the turn was stopped)"
+EMPTY_TRIES = 2
+REPEATED_REFUSALS = 5
+
+_SENTENCES = {
+    ProviderKind.AUTH: "The model refused my key. The owner can check it with `mtclaw doctor`.",
+    ProviderKind.RATE: "The model is limiting my requests. Please try again in a little while.",
+    ProviderKind.QUOTA: "The quota at the model's provider is used up. The owner has to raise it.",
+    ProviderKind.CONTEXT: "This conversation has become too long for the model. /new starts a fresh one.",
+    ProviderKind.BAD_REQUEST: "The model did not accept the request: {detail}",
+    ProviderKind.TRANSIENT: "The model's service is having trouble. Please try again.",
+    ProviderKind.TIMEOUT: "The model did not answer in time. Please try again.",
+    ProviderKind.NETWORK: "The model can't be reached from here. Please try again later.",
+    ProviderKind.GARBLED: "The model's answer could not be read. Please try again.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mind:
+    """What the loop needs of a profile at the moment of a step."""
+
+    provider: Provider
+    model: str
+    temperature: float | None
+    tools: tuple[ToolSpec, ...]
+    system: str
+    max_steps: int
+    turns: int
+
+
+class Agent:
+    """The loop. ``mind`` gives the profile of an address as the configuration stands."""
+
+    def __init__(self, gate: Gate, mind: Callable[[Address], Mind], names: Names) -> None:
+        self._gate = gate
+        self._mind = mind
+        self._names = names
+
+    async def advance(self, state: TurnState, history: Sequence[Message], keep: Callable[[TurnState], None]) -> TurnEnd:
+        """Go on with a turn until its next end. ``keep`` is told every new state, so that a cancelled turn is not lost."""
+        mind = self._mind(state.address)
+        window = Window(mind.turns)
+        empty = 0
+        while True:
+            calls_done = await self._calls(state, keep)
+            if isinstance(calls_done, Parked):
+                return calls_done
+            state = calls_done
+            if _refused_in_a_row(state) >= REPEATED_REFUSALS:
+                return Reply(state, "I stopped: what I tried was refused again and again.")
+            if state.step >= mind.max_steps:
+                return Reply(
+                    state, f"I stopped after {mind.max_steps} steps without coming to an end. Say if I should go on."
+                )
+            try:
+                answer, window = await self._ask(mind, window, history, state)
+            except ProviderError as error:
+                return Failed(state, f"model.{error.kind}", sentence(error))
+            state = replace(state, step=state.step + 1, spent=state.spent + answer.usage)
+            if answer.calls:
+                state = _with_calls(state, answer)
+                keep(state)
+                continue
+            text = _final(answer)
+            if text is None and empty < EMPTY_TRIES - 1:
+                empty += 1
+                continue
+            text = text if text is not None else "The model gave no answer. Please try again, or say it differently."
+            return Reply(state.say(Message(Role.ASSISTANT, text)), text)
+
+    async def resume(
+        self, state: TurnState, approval: Approval, history: Sequence[Message], keep: Callable[[TurnState], None]
+    ) -> TurnEnd:
+        """Go on with a parked turn whose question was ruled on; a lapsed one ends without asking the model."""
+        done = await self._guarded(self._gate.resume(state.open_calls[0], state, approval), state, keep)
+        state = self._answered(state, done)
+        keep(state)
+        if approval.state in (ApprovalState.EXPIRED, ApprovalState.REVOKED):
+            state = close_open_calls(state)
+            word = "expired" if approval.state is ApprovalState.EXPIRED else "was revoked"
+            text = f"#{approval.id} {word}, nothing ran."
+            return Reply(state.say(Message(Role.ASSISTANT, text)), text)
+        return await self.advance(state, history, keep)
+
+    async def _calls(self, state: TurnState, keep: Callable[[TurnState], None]) -> TurnState | Parked:
+        while state.open_calls:
+            step = await self._guarded(self._gate.submit(state.open_calls[0], state, self._names), state, keep)
+            if isinstance(step, Waiting):
+                return Parked(state, step.approval)
+            state = self._answered(state, step)
+            keep(state)
+        return state
+
+    async def _guarded(self, work: Awaitable[_T], state: TurnState, keep: Callable[[TurnState], None]) -> _T:
+        """Await the gate; if the turn is cancelled while a tool performs, its outcome is kept before going up."""
+        try:
+            return await work
+        except CallStopped as stopped:
+            keep(close_open_calls(state.answer(str(stopped.outcome.text))))
+            raise asyncio.CancelledError from None
+
+    async def _ask(
+        self, mind: Mind, window: Window, history: Sequence[Message], state: TurnState
+    ) -> tuple[ModelAnswer, Window]:
+        """One answer; a context that is too long is mended once."""
+        try:
+            return await self._complete(mind, window, history, state), window
+        except ProviderError as error:
+            if error.kind is not ProviderKind.CONTEXT or window.elide_before:
+                raise
+        tight = window.tighter(len(state.messages))
+        return await self._complete(mind, tight, history, state), tight
+
+    async def _complete(self, mind: Mind, window: Window, history: Sequence[Message], state: TurnState) -> ModelAnswer:
+        messages = window.assemble(mind.system, history, state.messages)
+        return await mind.provider.complete(ModelRequest(mind.model, messages, mind.tools, mind.temperature))
+
+    def _answered(self, state: TurnState, done: Done) -> TurnState:
+        """The first open call answered; what ran or was refused without a question is noted for the person."""
+        outcome, decision, shown = done.outcome, done.decision, done.shown
+        state = replace(state.answer(str(outcome.text)), tainted=state.tainted or outcome.tainted)
+        if decision is None or done.asked:
+            return state
+        if outcome.status is not Status.REFUSED and decision.verdict is Verdict.RUN:
+            return replace(state, ran=(*state.ran, shown))
+        if outcome.status is Status.REFUSED and not surface(state.address.surface).attended:
+            rule = decision.rule or "no rule"
+            return replace(state, refused=(*state.refused, f"{shown} ({rule})"))
+        return state
+
+
+def close_open_calls(state: TurnState) -> TurnState:
+    """Every open call answered as not run, so that the history stays well formed."""
+    while state.open_calls:
+        state = state.answer(STOPPED)
+    return state
+
+
+def sentence(error: ProviderError) -> str:
+    """What a person is told about a model that could not answer."""
+    return _SENTENCES[error.kind].format(detail=error.message)
+
+
+def _with_calls(state: TurnState, answer: ModelAnswer) -> TurnState:
+    """The state with the model's calls open; calls of a cut answer are answered at once and never run."""
+    state = state.say(Message(Role.ASSISTANT, answer.text, calls=answer.calls))
+    state = replace(state, open_calls=answer.calls)
+    if answer.finish is Finish.LENGTH:
+        while state.open_calls:
+            state = state.answer(CUT)
+    return state
+
+
+def _final(answer: ModelAnswer) -> str | None:
+    """The text of an answer without calls; None if there is nothing to show."""
+    if answer.refusal:
+        return f"The model declined: {answer.refusal}"
+    if answer.finish is Finish.FILTERED:
+        return "The provider's content filter stopped the answer."
+    text = answer.text.strip()
+    if answer.finish is Finish.LENGTH and text:
+        return f"{text}\n\n(The answer was cut off at the model's length limit.)"
+    return text or None
+
+
+def _refused_in_a_row(state: TurnState) -> int:
+    """How many of the last tool answers, without a gap, were refusals of policy."""
+    count = 0
+    for message in reversed(state.messages):
+        if message.role is Role.TOOL:
+            if not message.content.startswith(("Refused by policy", "Not run")):
+                break
+            count += 1
+    return count

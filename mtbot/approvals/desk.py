@@ -1,0 +1,210 @@
+"""The only writer of rulings: opens a request, decides it once, lets it lapse, says how it ended.
+
+A ruling is one compare-and-set in the store, made together with its audit event; whoever loses reads who won. The
+decider is judged against the people of that moment, not of the moment of the question.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mtbot.approvals.card import Cards
+from mtbot.domain.call import Call, Decision, Outcome
+from mtbot.domain.errors import AlreadyDecided, NotAllowed, StorageError
+from mtbot.domain.ids import ApprovalId, Digest, SafeText
+from mtbot.domain.ports import Clock, Consents, Names, Outbox, Question
+from mtbot.domain.record import (
+    Approval,
+    ApprovalState,
+    EventDraft,
+    EventKind,
+    OutboxItem,
+    OutKind,
+    Ruling,
+    Via,
+    Word,
+)
+from mtbot.domain.turn import SYSTEM, Actor, Address, TurnState
+from mtbot.policy.people import People, Say
+
+_WORDS = {
+    ApprovalState.APPROVED: Word.APPROVED,
+    ApprovalState.DENIED: Word.DENIED_USER,
+    ApprovalState.EXPIRED: Word.EXPIRED,
+    ApprovalState.REVOKED: Word.DENIED_USER,
+}
+
+_WHY_NOT = {
+    Say.NOT_LISTED: "You are not on the list of this chat.",
+    Say.OWN_REQUEST: "You asked for this one. {deciders}.",
+    Say.NOT_YOURS: "This one is not yours to decide. {deciders}.",
+    Say.CANNOT_TELL: "Who you are on Telegram can't be told from here, and {deciders}. Use the button in the chat.",
+    Say.HOST_ONLY: "This can only be approved on the host itself.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DeskStores:
+    """Where requests live and where what is said about them leaves."""
+
+    consents: Consents
+    outbox: Outbox
+
+
+class Desk:
+    """Opens and decides requests. ``wake`` is called after something was queued to be said."""
+
+    def __init__(
+        self,
+        stores: DeskStores,
+        people: Callable[[], People],
+        cards: Cards,
+        clock: Clock,
+        names: Names,
+        timeout_ms: Callable[[Address], int],
+    ) -> None:
+        self._stores = stores
+        self._people = people
+        self._cards = cards
+        self._clock = clock
+        self._names = names
+        self._timeout_ms = timeout_ms
+        self.wake: Callable[[], None] = lambda: None
+
+    async def ask(self, question: Question, state: TurnState) -> ApprovalId:
+        """Write the request, the parked turn and the question in one transaction. RecordUnavailable: nothing asked."""
+        people, call, now = self._people(), question.call, self._clock.now_ms()
+        ident, token = self._names.approval(), self._names.token()
+        expires = now + self._timeout_ms(call.address)
+        names = (people.name(call.requester), people.deciders_line(call.address, call.requester))
+        card = self._cards.question(question, ident, token, expires, names)
+        place = people.ask_at(call.address, call.requester) or call.address
+        approval = Approval(
+            id=ident,
+            call=call.id,
+            turn=call.turn,
+            address=call.address,
+            requester=call.requester,
+            tool=call.tool,
+            command=str(question.display),
+            digest=question.digest,
+            card=card,
+            token=token,
+            opened_ms=now,
+            expires_ms=expires,
+            elevates=question.elevates,
+            asked_at=None if place == call.address else place,
+        )
+        draft = self._draft(approval, EventKind.APPROVAL_REQUESTED, now, reason=str(question.why), cwd=call.cwd)
+        quote = state.ref.message if place == call.address else None
+        await self._stores.consents.open(
+            approval, state, draft, OutboxItem(OutKind.CARD, place, card=card, quote=quote, approval=ident)
+        )
+        self.wake()
+        return ident
+
+    async def decide(self, approval: ApprovalId, ruling: Ruling) -> Approval:
+        """Rule once. NotAllowed names why, AlreadyDecided who was first; a late yes is AlreadyDecided (expired)."""
+        row = await self._stores.consents.get(approval)
+        self._check(row, ruling)
+        if row.state is ApprovalState.PENDING and ruling.at_ms >= row.expires_ms:
+            await self.lapse(row)
+            row = await self._stores.consents.get(approval)
+        if row.state is not ApprovalState.PENDING:
+            raise _decided(row, self._people())
+        return await self._rule(row, ruling)
+
+    async def lapse(self, row: Approval) -> None:
+        """Let a request expire; somebody else's ruling in between is fine."""
+        ruling = Ruling(ApprovalState.EXPIRED, SYSTEM, Via.EXPIRY, row.expires_ms, "timeout")
+        try:
+            await self._rule(row, ruling)
+        except AlreadyDecided:
+            return
+
+    async def lapse_due(self) -> tuple[Approval, ...]:
+        """Expire every request whose time is over; those that this call closed."""
+        now = self._clock.now_ms()
+        due = [row for row in await self._stores.consents.pending() if row.expires_ms <= now]
+        for row in due:
+            await self.lapse(row)
+        return tuple(due)
+
+    async def ended(self, approval: Approval, outcome: Outcome) -> None:
+        """Put how the call ended below its question; the record has it already, so a failure here is let go."""
+        if approval.ruling is None:
+            return
+        card = self._cards.ended(approval, self._people().name(approval.ruling.decider), outcome)
+        await self._say(OutboxItem(OutKind.EDIT, approval.place, card=card, approval=approval.id))
+
+    async def refused(self, call: Call, shown: SafeText, decision: Decision) -> None:
+        """Tell the chat what was not run, by which rule, and what its owner could do about it."""
+        card = self._cards.refused(shown, decision)
+        await self._say(OutboxItem(OutKind.NOTICE, call.address, card=card, silent=True))
+
+    async def _say(self, item: OutboxItem) -> None:
+        try:
+            await asyncio.shield(self._stores.outbox.put(item, now_ms=self._clock.now_ms()))
+        except StorageError:
+            return
+        self.wake()
+
+    async def _rule(self, row: Approval, ruling: Ruling) -> Approval:
+        decider = self._people().name(ruling.decider)
+        draft = self._draft(row, EventKind.APPROVAL_RESOLVED, ruling.at_ms, ruling=ruling, reason=ruling.reason)
+        item = OutboxItem(
+            OutKind.EDIT, row.place, card=self._cards.ruled(row, ruling, decider), approval=row.id, silent=True
+        )
+        ruled = await self._stores.consents.rule(row.id, ruling, draft, item)
+        self.wake()
+        return ruled
+
+    def _check(self, row: Approval, ruling: Ruling) -> None:
+        if ruling.decider == SYSTEM:
+            return
+        people = self._people()
+        if ruling.state is ApprovalState.APPROVED:
+            say = people.may_decide(ruling.decider, row.address, row.requester, elevates=row.elevates)
+        else:
+            say = people.may_deny(ruling.decider, row.address, row.requester)
+        if say is not Say.YES:
+            deciders = people.deciders_line(row.address, row.requester) or "Somebody else can decide"
+            raise NotAllowed(_WHY_NOT[say].format(deciders=deciders.replace(" decide", " can decide")))
+
+    def _draft(
+        self,
+        row: Approval,
+        kind: EventKind,
+        at_ms: int,
+        *,
+        ruling: Ruling | None = None,
+        reason: str = "",
+        cwd: str = "",
+    ) -> EventDraft:
+        address = row.address
+        return EventDraft(
+            kind=kind,
+            at_ms=at_ms,
+            session=address.session,
+            call=row.call,
+            tool=row.tool,
+            command=row.command,
+            cwd=cwd,
+            bot=address.bot,
+            chat=address.chat,
+            thread=address.thread,
+            requester=row.requester.key,
+            decider=ruling.decider.key if ruling else "",
+            via=ruling.via if ruling else Via.NONE,
+            digest=Digest(row.digest),
+            word=_WORDS[ruling.state] if ruling else Word.NONE,
+            stage="person",
+            reason=reason,
+            approval=row.id,
+        )
+
+
+def _decided(row: Approval, people: People) -> AlreadyDecided:
+    ruling = row.ruling
+    who: Actor = ruling.decider if ruling else SYSTEM
+    return AlreadyDecided(row.state.value, people.name(who), ruling.at_ms if ruling else row.expires_ms)

@@ -1,0 +1,1 @@
+"""Scheduled prompts: what a crontab line means, and the clockwork that starts its runs."""

@@ -1,0 +1,166 @@
+"""Start jobs when they are due, once per occurrence, on a surface where nobody can be asked.
+
+APScheduler is the alarm clock only: what a crontab line means is decided by schedule.py, and an occurrence happens
+because its row was claimed, not because a timer rang.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from mtbot.cron.schedule import Schedule
+from mtbot.domain.errors import MtclawError
+from mtbot.domain.ids import BotName, ChatId
+from mtbot.domain.ports import Clock, CronRuns, History, Masker, Outbox
+from mtbot.domain.record import CronStatus, OutboxItem, OutKind
+from mtbot.domain.turn import SYSTEM, Address, Inbound, InboundKind, SourceRef, SurfaceName
+from mtbot.gateway.lanes import Lanes, Offered
+from mtbot.gateway.turns import NO_REPLY, Finished, Turns
+
+STOP_SECONDS = 10.0
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as the configuration compiled it. ``timeout`` is in seconds; ``deliver_to`` None keeps the result in the record."""
+
+    name: str
+    schedule: Schedule
+    prompt: str
+    timeout: float
+    ephemeral: bool
+    bot: BotName
+    deliver_to: Address | None
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a run ended: its status, and the text that is delivered (empty: nothing to say)."""
+
+    status: CronStatus
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CronStores:
+    """Where occurrences are claimed and results leave."""
+
+    runs: CronRuns
+    outbox: Outbox
+    history: History
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What runs a job's turn."""
+
+    lanes: Lanes
+    turns: Turns
+    wake: Callable[[], None]
+
+
+class Scheduler:
+    """Fires jobs until it is closed."""
+
+    def __init__(
+        self, jobs: Sequence[Job], stores: CronStores, engine: Engine, clock: Clock, masker: Masker, host: str
+    ) -> None:
+        self._jobs = {job.name: job for job in jobs}
+        self._stores = stores
+        self._engine = engine
+        self._clock = clock
+        self._masker = masker
+        self._host = host
+        self._running: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+
+    async def run_now(self, job: Job, due_ms: int, *, deliver: bool) -> Ran | None:
+        """Run one occurrence to its end; None if it exists already or the job is still running."""
+        session = self._address(job, due_ms).session
+        if job.name in self._running:
+            await self._stores.runs.skipped(
+                job.name, due_ms, session, self._clock.now_ms(), "the run before it had not ended"
+            )
+            return None
+        self._running.add(job.name)
+        try:
+            return await self._claimed(job, due_ms, deliver=deliver)
+        finally:
+            self._running.discard(job.name)
+
+    async def _claimed(self, job: Job, due_ms: int, *, deliver: bool) -> Ran | None:
+        address = self._address(job, due_ms)
+        started = self._clock.now_ms()
+        run = await self._stores.runs.claim(job.name, due_ms, address.session, started)
+        if run is None:
+            return None
+        ran = await self._turn(job, address)
+        error = "" if ran.status is CronStatus.OK else str(self._masker.mask(ran.text))
+        await self._stores.runs.finish(run, ran.status, self._clock.now_ms(), error)
+        if job.ephemeral:
+            await self._stores.history.clear(address.session)
+        if deliver and job.deliver_to is not None and ran.text:
+            text = self._with_foot(job, ran.text, started)
+            item = OutboxItem(OutKind.REPLY, job.deliver_to, text=self._masker.mask(text))
+            await self._stores.outbox.put(item, now_ms=self._clock.now_ms())
+            self._engine.wake()
+        return ran
+
+    async def _turn(self, job: Job, address: Address) -> Ran:
+        ended: asyncio.Future[Finished] = asyncio.get_running_loop().create_future()
+        self._engine.turns.watch(address.session, lambda end: None if ended.done() else ended.set_result(end))
+        inbound = Inbound(address, SYSTEM, SourceRef(), InboundKind.TEXT, job.prompt)
+        if self._engine.lanes.offer(address.session, inbound) in (Offered.FULL, Offered.CLOSED):
+            return Ran(CronStatus.ERROR, f"{job.name}: not run, the gateway is stopping.")
+        try:
+            async with asyncio.timeout(job.timeout):
+                return self._words(await asyncio.shield(ended))
+        except TimeoutError:
+            self._engine.lanes.halt(address.session)
+            await asyncio.wait([ended], timeout=STOP_SECONDS)
+            return Ran(CronStatus.ERROR, f"{job.name}: stopped after {job.timeout:.0f} s, its time limit.")
+
+    def _words(self, end: Finished) -> Ran:
+        """The answer, and below it what did not run because nobody could be asked."""
+        text = end.text.strip()
+        parts = [] if text == NO_REPLY else [text]
+        if end.state.refused:
+            parts.append(f"Not run, nobody was there to ask: {'; '.join(f'`{line}`' for line in end.state.refused)}")
+            command = end.state.refused[0].rsplit(" (", 1)[0]
+            parts.append(f'To permit it, on {self._host}: `mtclaw policy allow "{command}"`')
+        if end.state.ran:
+            parts.append(f"Ran by rule: {', '.join(f'`{line}`' for line in end.state.ran)}")
+        return Ran(CronStatus.ERROR if end.code else CronStatus.OK, "\n".join(part for part in parts if part))
+
+    def _with_foot(self, job: Job, text: str, started_ms: int) -> str:
+        took = (self._clock.now_ms() - started_ms) / 1000
+        due = job.schedule.next_after(self._clock.now_ms())
+        following = f" · next: {job.schedule.describe(due)}" if job.enabled and due is not None else ""
+        return f"{text}\n{took:.0f} s{following}"
+
+    @staticmethod
+    def _address(job: Job, due_ms: int) -> Address:
+        label = f"job:{job.name}" + (f":run-{due_ms}" if job.ephemeral else "")
+        return Address(SurfaceName.CRON, job.bot, ChatId(0), label=label)
+
+    def _fire(self, job: Job, due_ms: int) -> None:
+        task = asyncio.create_task(self._fired(job, due_ms))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _fired(self, job: Job, due_ms: int) -> None:
+        try:
+            await self.run_now(job, due_ms, deliver=True)
+        except MtclawError as error:
+            _log.error("cron.run_failed", job=job.name, code=error.code, error=str(error))
+
+    async def close(self) -> None:
+        """Fire nothing more and wait for what runs (its lanes are being drained by now)."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=STOP_SECONDS)

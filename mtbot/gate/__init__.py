@@ -1,0 +1,1 @@
+"""The gate between agent and tools: facts, decision, record, consent, permit, perform, record."""

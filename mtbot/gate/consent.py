@@ -1,0 +1,140 @@
+"""Turn CLASSIFY and ASK into something final: a classifier's answer, a parked question, or a refusal.
+
+Where nobody can be asked the answer is no, at once. The classifier sees the command, its directory and the shell, and
+every doubt about its answer asks a person.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from mtbot.approvals.card import too_long
+from mtbot.domain.call import Call, Decision, Facts, Outcome, Stage, Verdict
+from mtbot.domain.errors import ProviderError
+from mtbot.domain.ids import ApprovalId, SafeText
+from mtbot.domain.ports import AuditLog, Classifier, Clock, Desk, Masker, Question
+from mtbot.domain.record import Approval, EventKind, Via, Word
+from mtbot.domain.turn import TurnState
+from mtbot.gate import answers
+from mtbot.gate.events import Events
+from mtbot.policy.classify import read_verdict
+from mtbot.policy.effects import Prepared
+from mtbot.policy.explain import card_lines
+from mtbot.policy.people import People
+from mtbot.policy.ruleset import RuleSet
+from mtbot.redaction.display import display
+
+CLASSIFIER_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class NotAsked:
+    """Nobody was asked; ``answer`` is what the model reads."""
+
+    answer: str
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Whom consent turns to: the desk for people, the classifier for auto mode (None: there is none)."""
+
+    desk: Desk
+    people: Callable[[], People]
+    classifier: Classifier | None = None
+
+
+class Consent:
+    """Asks."""
+
+    def __init__(self, judges: Judges, log: AuditLog, clock: Clock, masker: Masker) -> None:
+        self._judges = judges
+        self._log = log
+        self._masker = masker
+        self._events = Events(clock, masker)
+
+    async def classify(self, call: Call, prepared: Prepared, facts: Facts, rules: RuleSet) -> Decision:
+        """What the classifier makes of the call: RUN, or ASK with the reason. Never raises."""
+        asking = Decision(
+            Verdict.ASK, Stage.CLASSIFIER, None, "the classifier gave no usable answer", commands=prepared.commands
+        )
+        classifier = self._judges.classifier
+        if classifier is None:
+            return replace(asking, reason="no classifier is configured")
+        try:
+            async with asyncio.timeout(CLASSIFIER_SECONDS):
+                answer = await classifier.ask(call.command, call.cwd, call.shell)
+        except TimeoutError:
+            return replace(asking, reason="the classifier did not answer in time")
+        except ProviderError as error:
+            return replace(asking, reason=f"the classifier failed ({error.kind})")
+        return read_verdict(answer, prepared, facts, rules)
+
+    async def ask(
+        self, call: Call, prepared: Prepared, facts: Facts, decision: Decision, state: TurnState
+    ) -> ApprovalId | NotAsked:
+        """Park the turn behind a question, or say why nobody was asked. RecordUnavailable: nothing was asked."""
+        subject = call.command if call.tool == "exec" else _subject(call, facts)
+        shown = self._masker.mask(display(str(self._masker.mask(subject))))
+        if too_long(shown):
+            refusal = replace(
+                decision,
+                verdict=Verdict.REFUSE,
+                rule="input.too-long",
+                reason="it is too long to be shown to a person whole",
+            )
+            return await self._not_asked(call, facts, refusal, Word.REFUSED_TOO_LONG, answers.refused(refusal))
+        people = self._judges.people()
+        reachable = people.ask_at(call.address, call.requester) is not None
+        if not facts.attended or not reachable:
+            reason = "no_approver"
+            final = replace(decision, reason=f"{reason}: {decision.reason}")
+            return await self._not_asked(call, facts, final, Word.EXPIRED, answers.nobody_to_ask(decision))
+        lines = tuple(self._masker.mask(display(line)) for line in card_lines(prepared, facts))
+        question = Question(
+            call=call,
+            facts=facts,
+            digest=call.digest(facts),
+            display=shown,
+            detail=lines,
+            why=self._short(decision.reason),
+            masked=self._masker.count(subject),
+            elevates=decision.elevates,
+        )
+        return await self._judges.desk.ask(question, state)
+
+    async def tell_refused(self, call: Call, line: str, decision: Decision) -> None:
+        """Tell the people of an attended place what policy refused."""
+        await self._judges.desk.refused(call, self._masker.mask(line), decision)
+
+    async def ended(self, approval: Approval, outcome: Outcome) -> None:
+        """Have the question say how its call ended."""
+        await self._judges.desk.ended(approval, outcome)
+
+    def still_welcome(self, approval: Approval) -> bool:
+        """Whether the requester is still listed."""
+        return self._judges.people().still_welcome(approval.requester, approval.address)
+
+    async def _not_asked(self, call: Call, facts: Facts, decision: Decision, word: Word, answer: str) -> NotAsked:
+        draft = self._events.judged(call, facts, decision, None)
+        await self._log.append(
+            replace(draft, kind=EventKind.APPROVAL_RESOLVED, word=word, via=Via.POLICY, stage=Stage.PERSON.value)
+        )
+        return NotAsked(answer, decision)
+
+    def _short(self, reason: str) -> SafeText:
+        """A reason fit for a question: masked, visible, at most 300 characters."""
+        shown = display(str(self._masker.mask(reason))).replace("\n", " ")
+        return self._masker.mask(shown if len(shown) <= 300 else shown[:299] + "…")
+
+
+def _subject(call: Call, facts: Facts) -> str:
+    """What a question about another tool shows: its target, and all that would be written."""
+    if facts.targets:
+        lines = [target.path for target in facts.targets]
+    else:
+        lines = [f"{value}" for name, value in sorted(call.arguments.items()) if name == "url"]
+    content = call.arguments.get("content")
+    if isinstance(content, str):
+        lines += ["", content]
+    return "\n".join(lines) or call.tool

@@ -1,0 +1,83 @@
+"""Look at what policy wants to know about a call: where paths lead, what lies there, which file a script is.
+
+Policy names the look-ups (pure), this module has them made, policy decides on what came back. It looks and never
+judges.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mtbot.domain.call import Below, Call, Facts, Target
+from mtbot.domain.ports import World
+from mtbot.domain.turn import surface
+from mtbot.policy.effects import Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is the same for every call of a profile: the home, the child's environment names, the containment."""
+
+    home: str
+    env_names: tuple[str, ...]
+    profile: str = "host"
+    containment_ready: bool = False
+
+
+class FactFinder:
+    """Gathers Facts through a World."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    async def gather(
+        self, call: Call, prepared: Prepared, around: Surroundings, *, tainted: bool, named_urls: Sequence[str] = ()
+    ) -> Facts:
+        """Everything that ``prepared`` asks for, looked up now."""
+        world, wants = self._world, prepared.wants
+        directory = call.cwd
+        if wants.directory is not None:
+            directory = (await world.resolve(wants.directory, call.cwd)).path
+        resolved: dict[str, str] = {}
+        below: dict[str, Below] = {}
+        for word in wants.paths:
+            resolved[word] = (await world.resolve(word, directory)).path
+        for word in wants.trees:
+            below[word] = await world.below(resolved[word])
+        keys = await world.repository_keys(directory) if wants.repository else None
+        programs, digests = await self._scripts(wants.programs, wants.scripts, directory)
+        targets = [await self._target(path.written, path.write, call.cwd) for path in wants.targets]
+        return Facts(
+            cwd=call.cwd,
+            directory=directory,
+            home=around.home,
+            attended=surface(call.address.surface).attended,
+            tainted=tainted,
+            profile=around.profile,
+            containment_ready=around.containment_ready,
+            env_names=around.env_names,
+            targets=tuple(targets),
+            resolved=resolved,
+            below=below,
+            repository_keys=keys,
+            programs=programs,
+            operand_digests=digests,
+            unbound=wants.unbound,
+            named_urls=tuple(named_urls),
+        )
+
+    async def _target(self, written: str, write: bool, cwd: str) -> Target:
+        found = await self._world.resolve(written, cwd)
+        return Target(found.written, found.path, found.kind, write=write)
+
+    async def _scripts(
+        self, words: Sequence[str], scripts: Sequence[str], directory: str
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        programs: dict[str, str] = {}
+        digests: dict[str, str] = {}
+        for word in words:
+            path = await self._world.program(word, directory)
+            programs[word] = path or "(none)"
+        for word in scripts:
+            path = (await self._world.resolve(word, directory)).path
+            digests[path] = str(await self._world.digest(path) or "(unreadable)")
+        return programs, digests

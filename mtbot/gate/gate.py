@@ -1,0 +1,263 @@
+"""Every tool call passes here: facts, decision, record, consent, permit, perform, record.
+
+Two promises are kept by shape. Only this module makes a Permit, and only out of a STARTED event that is already on
+disk; a tool cannot perform without one. A question to a person is a row, so nothing here waits for one.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from mtbot.domain.call import Basis, Call, Decision, Facts, Outcome, Permit, Stage, Status, Verdict
+from mtbot.domain.errors import NotUsable, ProcessesDown, RecordUnavailable
+from mtbot.domain.ids import ApprovalId, SafeText
+from mtbot.domain.ports import AuditLog, Clock, Masker, Names, Tool
+from mtbot.domain.record import Approval, ApprovalState, AuditEvent, EventDraft
+from mtbot.domain.turn import Address, ToolCall, TurnState
+from mtbot.gate import answers
+from mtbot.gate.arguments import BadArguments, read_arguments
+from mtbot.gate.consent import Consent
+from mtbot.gate.events import Events
+from mtbot.gate.facts import FactFinder, Surroundings
+from mtbot.policy.effects import Prepared, prepare
+from mtbot.policy.evaluate import evaluate
+from mtbot.policy.ruleset import RuleSet
+
+
+@dataclass(frozen=True, slots=True)
+class GateProfile:
+    """What the gate needs to know about the profile that serves an address."""
+
+    tools: Mapping[str, Tool]
+    rules: RuleSet
+    cwd: str
+    shell: tuple[str, ...]
+    timeout: float
+    around: Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The call has its outcome. ``decision`` is None where it never came to one (unknown tool, bad arguments).
+
+    ``shown`` is the call in one masked line; ``asked``: a person ruled on it, so they know.
+    """
+
+    outcome: Outcome
+    decision: Decision | None = None
+    shown: str = ""
+    asked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A person was asked; the turn is parked already."""
+
+    approval: ApprovalId
+
+
+class CallStopped(Exception):  # not an error: how a cancelled call hands its outcome up
+    """The turn was cancelled while a tool performed; ``outcome`` is how the call ended, already on record."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__("stopped")
+        self.outcome = outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One call on its way through the gate."""
+
+    call: Call
+    tool: Tool
+    profile: GateProfile
+    prepared: Prepared
+    facts: Facts
+    decision: Decision
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+
+class Gate:
+    """The gate. ``profiles`` gives the profile of an address as the configuration stands at that moment."""
+
+    def __init__(
+        self,
+        profiles: Callable[[Address], GateProfile],
+        finder: FactFinder,
+        consent: Consent,
+        log: AuditLog,
+        clock: Clock,
+        masker: Masker,
+    ) -> None:
+        self._profiles = profiles
+        self._finder = finder
+        self._consent = consent
+        self._log = log
+        self._clock = clock
+        self._masker = masker
+        self._events = Events(clock, masker)
+
+    async def submit(self, wanted: ToolCall, state: TurnState, names: Names) -> Done | Waiting:
+        """Take a fresh call of the model through the gate. CallStopped if the turn is cancelled while it performs."""
+        profile = self._profiles(state.address)
+        call = Call(
+            names.call(),
+            state.id,
+            wanted.name,
+            {},
+            profile.cwd,
+            state.address,
+            state.requester,
+            profile.timeout,
+            profile.shell,
+        )
+        tool = profile.tools.get(wanted.name)
+        if tool is None:
+            return await self._turned_away(call, state, answers.unknown_tool(wanted.name, tuple(profile.tools)))
+        arguments = read_arguments(wanted.arguments, tool.spec.schema)
+        if isinstance(arguments, BadArguments):
+            return await self._turned_away(call, state, answers.bad_arguments(wanted.name, arguments.reason))
+        case = await self._decide(replace(call, arguments=arguments), tool, profile, state)
+        try:
+            await self._log.append(*self._events.decided(case.call, case.facts, case.decision, state.ref.message))
+        except RecordUnavailable as error:
+            return self._unrecorded(error)
+        if case.decision.verdict is Verdict.CLASSIFY:
+            judged = await self._consent.classify(case.call, case.prepared, case.facts, case.profile.rules)
+            case = replace(case, decision=judged)
+            try:
+                await self._log.append(self._events.judged(case.call, case.facts, judged, state.ref.message))
+            except RecordUnavailable as error:
+                return self._unrecorded(error)
+        return await self._act(case, state)
+
+    async def _act(self, case: _Case, state: TurnState) -> Done | Waiting:
+        decision = case.decision
+        if decision.verdict is Verdict.RUN:
+            basis = Basis.CLASSIFIER if decision.stage is Stage.CLASSIFIER else Basis.RULE
+            return await self._perform(case, basis if case.call.tool == "exec" else Basis.TOOL, None)
+        if decision.verdict is Verdict.REFUSE:
+            if case.facts.attended:
+                await self._consent.tell_refused(case.call, self._events.line(case.call), decision)
+            return self._refused(case, answers.refused(decision))
+        try:
+            asked = await self._consent.ask(case.call, case.prepared, case.facts, decision, state)
+        except RecordUnavailable as error:
+            return self._unrecorded(error)
+        if isinstance(asked, str):
+            return Waiting(ApprovalId(asked))
+        return self._refused(case, asked.answer, asked.decision)
+
+    async def resume(self, wanted: ToolCall, state: TurnState, approval: Approval) -> Done:
+        """Go on with a call that a person ruled on: run exactly what was approved, or answer with what came instead."""
+        ruling = approval.ruling
+        if ruling is None or ruling.state is not ApprovalState.APPROVED:
+            text = answers.ruled_out(ruling) if ruling else answers.cannot_ask("nobody has decided")
+            return Done(self._said(text), asked=True)
+        profile = self._profiles(state.address)
+        tool = profile.tools.get(wanted.name)
+        arguments = read_arguments(wanted.arguments, tool.spec.schema) if tool else BadArguments("gone")
+        if tool is None or isinstance(arguments, BadArguments):
+            return Done(self._said(answers.unknown_tool(wanted.name, tuple(profile.tools))), asked=True)
+        call = Call(
+            approval.call,
+            state.id,
+            wanted.name,
+            arguments,
+            profile.cwd,
+            state.address,
+            state.requester,
+            profile.timeout,
+            profile.shell,
+        )
+        case = await self._decide(call, tool, profile, state)
+        stop = self._void(case, approval)
+        if stop is None:
+            done = await self._perform(case, Basis.RULING, approval)
+        else:
+            done = self._refused(case, stop)
+            with contextlib.suppress(RecordUnavailable):
+                await self._log.append(self._events.void(case.call, case.facts, case.decision, stop))
+        await self._consent.ended(approval, done.outcome)
+        return replace(done, asked=True)
+
+    def _void(self, case: _Case, approval: Approval) -> str | None:
+        """Why an old yes does not hold any more, as things stand now."""
+        if case.decision.verdict is Verdict.REFUSE:
+            return answers.refused(case.decision)
+        if not self._consent.still_welcome(approval):
+            return "Not run: the person who asked for it is no longer on the list."
+        if case.call.digest(case.facts) != approval.digest:
+            return answers.changed("what it would run (its script, directory, environment or program)")
+        return None
+
+    async def _decide(self, call: Call, tool: Tool, profile: GateProfile, state: TurnState) -> _Case:
+        prepared = prepare(call, tool.spec, profile.rules)
+        facts = await self._finder.gather(
+            call, prepared, profile.around, tainted=state.tainted, named_urls=_urls_of_people(state)
+        )
+        return _Case(call, tool, profile, prepared, facts, evaluate(prepared, facts))
+
+    async def _perform(self, case: _Case, basis: Basis, approval: Approval | None) -> Done:
+        call, decision = case.call, case.decision
+        runs = call.command if approval is not None or decision.runs is None else decision.runs
+        digest = call.digest(case.facts)
+        draft = self._events.started(call, case.facts, decision, digest, approval)
+        try:
+            event = await self._log.start(draft, approval.id if approval else None)
+        except RecordUnavailable as error:
+            return self._unrecorded(error)
+        except NotUsable as error:
+            return self._refused(case, f"Not run: {error.message}.")
+        permit = Permit(digest, basis, decision.profile, runs, decision.environment, event.seq, event.hash)
+        outcome, stopped = await self._let(case.tool, call, permit)
+        await self._record_end(draft, event, outcome)
+        if stopped:
+            raise CallStopped(outcome)
+        return Done(outcome, decision, self._events.line(call), asked=approval is not None)
+
+    async def _let(self, tool: Tool, call: Call, permit: Permit) -> tuple[Outcome, bool]:
+        """Have the tool perform; a cancelled turn still gets the call's end, because the record needs it."""
+        work = asyncio.ensure_future(tool.perform(call, permit, lambda _text: None))
+        try:
+            return await asyncio.shield(work), False
+        except asyncio.CancelledError:
+            work.cancel()
+            try:
+                return await work, True
+            except asyncio.CancelledError:
+                return self._said("Stopped before it ended.", Status.STOPPED), True
+        except ProcessesDown as error:
+            return self._said(f"Not run: {error.message}.", Status.FAILED), False
+
+    async def _record_end(self, draft: EventDraft, event: AuditEvent, outcome: Outcome) -> None:
+        """Write how it ended, even while the turn is being cancelled. If that fails, the started row tells at start."""
+        ended = self._events.ended(draft, event, outcome)
+        with contextlib.suppress(RecordUnavailable):
+            await asyncio.shield(asyncio.ensure_future(self._log.append(ended)))
+
+    async def _turned_away(self, call: Call, state: TurnState, answer: str) -> Done:
+        try:
+            await self._log.append(*self._events.turned_away(call, answer, state.ref.message))
+        except RecordUnavailable as error:
+            return self._unrecorded(error)
+        return Done(self._said(answer))
+
+    def _refused(self, case: _Case, answer: str, decision: Decision | None = None) -> Done:
+        return Done(self._said(answer), decision or case.decision, self._events.line(case.call))
+
+    def _unrecorded(self, error: RecordUnavailable) -> Done:
+        return Done(self._said(answers.no_record(error.message)))
+
+    def _said(self, answer: str, status: Status = Status.REFUSED) -> Outcome:
+        text: SafeText = self._masker.mask(answer)
+        return Outcome(status, text)
+
+
+def _urls_of_people(state: TurnState) -> tuple[str, ...]:
+    """The http(s) addresses in what a person wrote in this turn."""
+    words = [word for m in state.messages if m.role.value == "user" for word in m.content.split()]
+    return tuple(
+        word.strip("<>()[]\"',.;") for word in words if word.strip("<([\"'").startswith(("http://", "https://"))
+    )

@@ -1,0 +1,221 @@
+"""The commands of a chat, one table, the same on every surface; their words are stated here.
+
+A command never waits for the turn that runs: it is answered past the lane.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from mtbot.approvals.desk import Desk
+from mtbot.domain.errors import AlreadyDecided, ConsentError, NoSuchApproval, NotAllowed, StorageError
+from mtbot.domain.ids import ApprovalId
+from mtbot.domain.ports import Clock, Consents, History, Inbox
+from mtbot.domain.record import Approval, ApprovalState, Ruling, Via
+from mtbot.domain.turn import Inbound
+from mtbot.gateway.lanes import Halted, Lanes
+from mtbot.policy.people import People
+
+SETTLE_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What /start and /status tell about a place. ``poll_age`` is seconds since the chat service last answered."""
+
+    host: str
+    user: str
+    model: str
+    mode: str
+    rules: str
+    uptime_s: int
+    poll_age: Callable[[], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandStores:
+    """What commands read and clear."""
+
+    history: History
+    consents: Consents
+    inbox: Inbox
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: its word, what it is for, and what it does; the answer is Markdown, empty for none."""
+
+    word: str
+    help: str
+    run: Callable[[Inbound], Awaitable[str]]
+
+
+class Commands:
+    """The table."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        lanes: Lanes,
+        stores: CommandStores,
+        people: Callable[[], People],
+        about: Callable[[Inbound], About],
+        clock: Clock,
+    ) -> None:
+        self._desk = desk
+        self._lanes = lanes
+        self._stores = stores
+        self._people = people
+        self._about = about
+        self._clock = clock
+        self.table = (
+            Command("start", "what I am", self._start),
+            Command("help", "these commands", self._help),
+            Command("new", "forget this conversation and begin afresh", self._new),
+            Command("status", "what I am doing", self._status),
+            Command("whoami", "your ids and what you may do here", self._whoami),
+            Command("stop", "stop what is running and drop what is waiting", self._stop),
+            Command("pending", "open questions", self._pending),
+            Command("approve", "approve a question: /approve ID", self._approve),
+            Command("deny", "deny a question: /deny ID reason", self._deny),
+        )
+
+    def find(self, word: str) -> Command | None:
+        """The command of that word."""
+        return next((command for command in self.table if command.word == word), None)
+
+    async def _start(self, inbound: Inbound) -> str:
+        about = self._about(inbound)
+        name = self._people().name(inbound.sender)
+        return (
+            f"Hello {name}. I run on {about.host} as user {about.user} and can use a shell there.\n"
+            "What no rule of yours allows, I ask you first, here, with buttons.\n"
+            f"Mode: {about.mode} · rules: {about.rules} · model: {about.model}\n"
+            "/status /pending /stop /new /help"
+        )
+
+    async def _help(self, inbound: Inbound) -> str:
+        about = self._about(inbound)
+        lines = [f"/{command.word} {command.help}" for command in self.table]
+        return "\n".join((*lines, "", "Reply to a question of mine to deny it with a reason.", f"Model: {about.model}"))
+
+    async def _whoami(self, inbound: Inbound) -> str:
+        address = inbound.address
+        lines = [f"You are {self._people().name(inbound.sender)}, id {inbound.sender.id}.", f"Chat {address.chat}"]
+        if address.thread is not None:
+            lines[-1] += f", topic {address.thread}"
+        lines[-1] += f", session {address.session}."
+        return "\n".join(lines)
+
+    async def _status(self, inbound: Inbound) -> str:
+        about = self._about(inbound)
+        session = inbound.address.session
+        summary = await self._stores.history.summary(session)
+        pending = await self._stores.consents.pending(session)
+        now = self._clock.now_ms()
+        waiting = ", ".join(f"#{a.id}, {max(0, (a.expires_ms - now) // 60_000)} min left" for a in pending)
+        age = about.poll_age()
+        polled = "not yet" if age is None else f"{age:.0f} s ago"
+        tokens = summary.prompt_tokens + summary.completion_tokens if summary else 0
+        return "\n".join(
+            (
+                f"{about.host} · up {_span(about.uptime_s)} · mode {about.mode}",
+                f"Running: {self._lanes.running or 'nothing'} · waiting: {waiting or 'nothing'}",
+                f"Telegram: last poll {polled} · model: {about.model}",
+                f"This conversation: {summary.messages if summary else 0} messages, {tokens} tokens",
+            )
+        )
+
+    async def _new(self, inbound: Inbound) -> str:
+        session = inbound.address.session
+        halted = self._lanes.halt(session)
+        await self._drop(halted)
+        await self._deny_open(inbound, "a new conversation was begun")
+        if not await self._lanes.settle(session, SETTLE_SECONDS):
+            return "What was running did not end in time, so nothing was forgotten. Please try /new again."
+        count = await self._stores.history.clear(inbound.address.session)
+        stopped = " I stopped what was running." if halted.running else ""
+        return f"A fresh start: {count} messages forgotten.{stopped} The record of what ran is kept."
+
+    async def _stop(self, inbound: Inbound) -> str:
+        """Acts even when the database cannot be written: what runs is stopped first, what is written comes after."""
+        halted = self._lanes.halt(inbound.address.session)
+        said = []
+        if halted.running:
+            said.append("⏹ Stopped what was running.")
+        if halted.dropped:
+            count = len(halted.dropped)
+            said.append(f"{count} waiting message{'s' if count > 1 else ''} dropped.")
+        try:
+            await self._drop(halted)
+            said += [f"#{denied} denied." for denied in await self._deny_open(inbound, "")]
+        except StorageError:
+            said.append("The open question could not be closed: the database cannot be written.")
+        return " ".join(said) or "Nothing is running here."
+
+    async def _drop(self, halted: Halted) -> None:
+        """Close the inbox rows of dropped messages, so that a restart does not bring them back."""
+        for dropped in halted.dropped:
+            if dropped.ref.update is not None:
+                await self._stores.inbox.done(dropped.address.bot, dropped.ref.update)
+
+    async def _deny_open(self, inbound: Inbound, reason: str) -> list[str]:
+        """Turn down the session's open questions on behalf of whoever stops it."""
+        closed = []
+        for approval in await self._stores.consents.pending(inbound.address.session):
+            ruling = Ruling(ApprovalState.DENIED, inbound.sender, Via.STOP, self._clock.now_ms(), reason)
+            try:
+                await self._desk.decide(approval.id, ruling)
+            except ConsentError:
+                continue
+            self._lanes.resume(inbound.address.session, approval.id)
+            closed.append(str(approval.id))
+        return closed
+
+    async def _pending(self, inbound: Inbound) -> str:
+        pending = await self._stores.consents.pending(inbound.address.session)
+        if not pending:
+            return "No open questions here."
+        return "\n".join(self._pending_line(approval) for approval in pending)
+
+    def _pending_line(self, approval: Approval) -> str:
+        until = self._clock.clock_text(approval.expires_ms)
+        first = approval.command.splitlines()[0] if approval.command else approval.tool
+        shown = first if len(first) <= 80 else first[:79] + "…"
+        return f"#{approval.id} until {until}, asked by {self._people().name(approval.requester)}: `{shown.replace('`', '´')}`"
+
+    async def _approve(self, inbound: Inbound) -> str:
+        return await self._ruled(inbound, ApprovalState.APPROVED)
+
+    async def _deny(self, inbound: Inbound) -> str:
+        return await self._ruled(inbound, ApprovalState.DENIED)
+
+    async def _ruled(self, inbound: Inbound, state: ApprovalState) -> str:
+        ident, _, reason = inbound.text.strip().partition(" ")
+        ident = ident.lstrip("#").upper()
+        if not ident:
+            return "Which one? Say /approve ID or /deny ID; /pending lists them."
+        now = self._clock.now_ms()
+        try:
+            approval = await self._stores.consents.get(ApprovalId(ident))
+            if approval.place.chat != inbound.address.chat or approval.place.bot != inbound.address.bot:
+                raise NoSuchApproval("not here")
+            ruling = Ruling(state, inbound.sender, Via.COMMAND, now, reason.strip())
+            await self._desk.decide(approval.id, ruling)
+        except NoSuchApproval:
+            return f"There is no question #{ident} here."
+        except AlreadyDecided as lost:
+            return f"#{ident} was {lost.state} by {lost.decider} {self._clock.clock_text(lost.at_ms)} already."
+        except NotAllowed as refused:
+            return refused.message
+        self._lanes.resume(approval.address.session, approval.id)
+        return ""
+
+
+def _span(seconds: int) -> str:
+    """A span of time in its two largest units."""
+    days, rest = divmod(seconds, 86_400)
+    hours, rest = divmod(rest, 3600)
+    minutes = rest // 60
+    if days:
+        return f"{days} d {hours} h"
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

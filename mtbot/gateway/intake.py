@@ -1,0 +1,214 @@
+"""What becomes of something that came in: a text joins its lane, presses and commands go past it, the rest is counted.
+
+A person who waits for a question to be answered, or wants to stop, is never queued behind the turn that waits.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from mtbot.approvals.desk import Desk
+from mtbot.domain.errors import AlreadyDecided, NoSuchApproval, NotAllowed, StorageError
+from mtbot.domain.ids import ApprovalId
+from mtbot.domain.ports import Clock, Consents, Deliverer, Inbox, Masker, Outbox
+from mtbot.domain.record import (
+    Approval,
+    ApprovalState,
+    Card,
+    CardKind,
+    Choice,
+    ChoiceAction,
+    OutboxItem,
+    OutKind,
+    Ruling,
+    Via,
+)
+from mtbot.domain.turn import Address, Inbound, InboundKind, SurfaceName
+from mtbot.gateway.commands import Commands
+from mtbot.gateway.lanes import Lanes, Offered
+from mtbot.policy.people import Admission, People
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeStores:
+    """What intake reads and writes."""
+
+    inbox: Inbox
+    outbox: Outbox
+    consents: Consents
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeFrame:
+    """What surrounds intake: time, masking, the way to answer a press, a wake-up for the outbox."""
+
+    clock: Clock
+    masker: Masker
+    presses: Deliverer
+    wake: Callable[[], None]
+    people: Callable[[], People]
+
+
+class Intake:
+    """Takes in one inbound at a time."""
+
+    def __init__(self, desk: Desk, lanes: Lanes, commands: Commands, stores: IntakeStores, frame: IntakeFrame) -> None:
+        self._desk = desk
+        self._lanes = lanes
+        self._commands = commands
+        self._stores = stores
+        self._frame = frame
+        self._told_groups: set[tuple[str, int]] = set()
+        self.ignored: Counter[Admission] = Counter()
+
+    async def receive(self, inbound: Inbound) -> None:
+        """Act on ``inbound``; when this returns, its inbox row is closed unless a turn took it."""
+        admission = self._frame.people().admit(inbound)
+        if admission is not Admission.ADMIT:
+            await self._turn_away(inbound, admission)
+            return
+        if inbound.kind is InboundKind.PRESS:
+            await self._done(inbound)
+            await self._press(inbound)
+        elif inbound.kind is InboundKind.COMMAND and (command := self._commands.find(inbound.command)):
+            await self._done(inbound)
+            await self._say(inbound, await command.run(inbound))
+        else:
+            await self._text(inbound)
+
+    async def _turn_away(self, inbound: Inbound, admission: Admission) -> None:
+        self.ignored[admission] += 1
+        await self._done(inbound)
+        if inbound.kind is InboundKind.PRESS:
+            await self._note(inbound, "You are not on the list of this chat.")
+        owner = self._frame.people().owner
+        key = (str(inbound.address.bot), int(inbound.address.chat))
+        if admission is Admission.UNKNOWN_GROUP and owner is not None and key not in self._told_groups:
+            self._told_groups.add(key)
+            place = Address(SurfaceName.PRIVATE, inbound.address.bot, replace(inbound.address, thread=None).chat)
+            place = replace(place, chat=type(inbound.address.chat)(int(owner)))
+            text = (
+                f"I was put into a group that I do not serve (id {inbound.address.chat}). To serve it, add it to "
+                "`channels.telegram.groups` in the configuration."
+            )
+            await self._put(OutboxItem(OutKind.NOTICE, place, text=self._frame.masker.mask(text), silent=True))
+
+    async def _text(self, inbound: Inbound) -> None:
+        if inbound.kind is InboundKind.COMMAND:
+            inbound = replace(inbound, kind=InboundKind.TEXT, text=f"/{inbound.command} {inbound.text}".strip())
+        if inbound.quoted is not None:
+            approval = await self._stores.consents.by_message(inbound.address, inbound.quoted)
+            if approval is not None and approval.state is ApprovalState.PENDING:
+                await self._done(inbound)
+                await self._rule(inbound, approval, ApprovalState.DENIED, Via.REPLY, inbound.text)
+                return
+        session = inbound.address.session
+        offered = self._lanes.offer(session, inbound)
+        if offered is Offered.KEPT:
+            waiting = self._lanes.resting(session)
+            if waiting is not None:
+                await self._tell_waiting(inbound, waiting)
+        elif offered is Offered.FULL:
+            await self._done(inbound)
+            await self._say(
+                inbound, "I am still working on your earlier messages; this one was dropped. /stop clears them."
+            )
+        elif offered is Offered.CLOSED:
+            await self._done(inbound)
+
+    async def _tell_waiting(self, inbound: Inbound, waiting: ApprovalId) -> None:
+        mask = self._frame.masker.mask
+        approval = await self._stores.consents.get(waiting)
+        card = Card(
+            CardKind.NOTICE,
+            mask(f"Waiting for #{waiting} above; your message is next."),
+            mask(""),
+            (),
+            (Choice(f"🚫 Deny #{waiting} and go on", ChoiceAction.DENY, approval.token),),
+            silent=True,
+        )
+        await self._put(OutboxItem(OutKind.NOTICE, inbound.address, card=card, quote=inbound.ref.message, silent=True))
+
+    async def _press(self, inbound: Inbound) -> None:
+        word, _, token = inbound.press_token.partition(".")
+        try:
+            approval = await self._stores.consents.by_token(token)
+        except NoSuchApproval:
+            await self._note(inbound, "This button belongs to nothing that I know. Nothing ran.")
+            return
+        except StorageError:
+            await self._note(inbound, "The database cannot be read, so nothing can be approved now.")
+            return
+        if approval.place.chat != inbound.address.chat or approval.place.bot != inbound.address.bot:
+            await self._note(inbound, "This button belongs to another chat.")
+            return
+        if word == ChoiceAction.APPROVE:
+            await self._rule(inbound, approval, ApprovalState.APPROVED, Via.BUTTON, "")
+        elif word == ChoiceAction.DENY:
+            await self._rule(inbound, approval, ApprovalState.DENIED, Via.BUTTON, "")
+        elif word == ChoiceAction.ASK_AGAIN:
+            await self._ask_again(inbound, approval)
+        else:
+            await self._note(inbound, "This button does nothing any more.")
+
+    async def _rule(self, inbound: Inbound, approval: Approval, state: ApprovalState, via: Via, reason: str) -> None:
+        ruling = Ruling(state, inbound.sender, via, self._frame.clock.now_ms(), reason)
+        try:
+            await self._desk.decide(approval.id, ruling)
+        except AlreadyDecided as lost:
+            at = self._frame.clock.clock_text(lost.at_ms)
+            what = "expired, nothing ran" if lost.state == ApprovalState.EXPIRED else f"{lost.state} by {lost.decider}"
+            await self._answer(inbound, f"Already {what} {at}.")
+        except NotAllowed as refused:
+            await self._answer(inbound, refused.message)
+        except StorageError as error:
+            await self._answer(inbound, f"That could not be written down, so it does not count: {error.message}")
+            if state is ApprovalState.DENIED:
+                self._lanes.halt(approval.address.session)
+        else:
+            await self._note(inbound, "Approved." if state is ApprovalState.APPROVED else "Denied.")
+            self._lanes.resume(approval.address.session, approval.id)
+            return
+        if approval.state is not ApprovalState.PENDING:
+            self._lanes.resume(approval.address.session, approval.id)
+
+    async def _ask_again(self, inbound: Inbound, approval: Approval) -> None:
+        await self._note(inbound, "Asking again.")
+        again = replace(
+            inbound,
+            address=approval.address,
+            kind=InboundKind.TEXT,
+            text=f"(The request #{approval.id} expired before anybody answered. Please propose the same call again.)",
+            ref=replace(inbound.ref, update=None),
+        )
+        self._lanes.offer(approval.address.session, again)
+
+    async def _answer(self, inbound: Inbound, text: str) -> None:
+        """Tell the person: a note on the button, or a line where there was none."""
+        if inbound.kind is InboundKind.PRESS:
+            await self._note(inbound, text)
+        else:
+            await self._say(inbound, text)
+
+    async def _note(self, inbound: Inbound, text: str) -> None:
+        if inbound.press_id:
+            await self._frame.presses.answer_press(inbound.address.bot, inbound.press_id, text)
+
+    async def _say(self, inbound: Inbound, text: str) -> None:
+        if text:
+            item = OutboxItem(
+                OutKind.NOTICE,
+                inbound.address,
+                text=self._frame.masker.mask(text),
+                quote=inbound.ref.message,
+                silent=True,
+            )
+            await self._put(item)
+
+    async def _put(self, item: OutboxItem) -> None:
+        await self._stores.outbox.put(item, now_ms=self._frame.clock.now_ms())
+        self._frame.wake()
+
+    async def _done(self, inbound: Inbound) -> None:
+        if inbound.ref.update is not None:
+            await self._stores.inbox.done(inbound.address.bot, inbound.ref.update)

@@ -1,0 +1,186 @@
+"""One step at a time per session, fair between sessions; a lane whose turn waits for a person rests.
+
+A lane holds what is to be done for its session. It runs one item, and while the turn is parked only a ``Resume`` is
+taken; whatever else comes is kept. No worker, slot or lock is held by a lane that rests.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from mtbot.domain.ids import ApprovalId, SessionId
+from mtbot.domain.turn import Inbound
+
+QUEUE_LIMIT = 8
+"""Messages that a lane keeps beside the one it works on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Go on with the parked turn behind that request."""
+
+    approval: ApprovalId
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What a step answers when its turn was parked."""
+
+    approval: ApprovalId
+
+
+Item = Inbound | Resume
+Step = Callable[[SessionId, Item], Awaitable[Rest | None]]
+
+
+class Offered(StrEnum):
+    """What became of an offered message."""
+
+    STARTED = "started"
+    QUEUED = "queued"
+    KEPT = "kept"
+    FULL = "full"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Halted:
+    """What a stop found: whether a step was running, and the messages that were dropped."""
+
+    running: bool
+    dropped: tuple[Inbound, ...]
+
+
+@dataclass(slots=True)
+class _Lane:
+    items: deque[Inbound] = field(default_factory=deque)
+    resumes: deque[Resume] = field(default_factory=deque)
+    rests_on: ApprovalId | None = None
+    worker: asyncio.Task[None] | None = None
+    current: Item | None = None
+    in_step: bool = False
+    full_told: bool = False
+
+
+class Lanes:
+    """All lanes of a process. ``step`` does one item and must not raise; at most ``slots`` steps run at once."""
+
+    def __init__(self, step: Step, slots: int) -> None:
+        self._step = step
+        self._slots = asyncio.Semaphore(slots)
+        self._lanes: dict[SessionId, _Lane] = {}
+        self._closed = False
+
+    def offer(self, session: SessionId, inbound: Inbound) -> Offered:
+        """Queue a message. FULL is answered once per burst, then CLOSED-like silence until there is room again."""
+        if self._closed:
+            return Offered.CLOSED
+        lane = self._lanes.setdefault(session, _Lane())
+        if len(lane.items) >= QUEUE_LIMIT:
+            told, lane.full_told = lane.full_told, True
+            return Offered.CLOSED if told else Offered.FULL
+        lane.full_told = False
+        lane.items.append(inbound)
+        if lane.rests_on is not None:
+            return Offered.KEPT
+        busy = lane.worker is not None
+        self._wake(session, lane)
+        return Offered.QUEUED if busy else Offered.STARTED
+
+    def resume(self, session: SessionId, approval: ApprovalId) -> None:
+        """Have the lane go on with the turn that waits for ``approval``; a second call for the same one is dropped."""
+        if self._closed:
+            return
+        lane = self._lanes.setdefault(session, _Lane())
+        wanted = Resume(approval)
+        if wanted not in lane.resumes:
+            lane.resumes.append(wanted)
+        self._wake(session, lane)
+
+    def rest(self, session: SessionId, approval: ApprovalId) -> None:
+        """A turn of that session was found parked (after a restart): keep the lane closed for it."""
+        self._lanes.setdefault(session, _Lane()).rests_on = approval
+
+    def resting(self, session: SessionId) -> ApprovalId | None:
+        """The request that the session's turn waits for."""
+        lane = self._lanes.get(session)
+        return lane.rests_on if lane else None
+
+    def halt(self, session: SessionId) -> Halted:
+        """Cancel the step that runs and drop what is queued, also what only waits for a slot; never waits itself.
+
+        A resting lane goes on resting: its question has to be ruled on.
+        """
+        lane = self._lanes.get(session)
+        if lane is None:
+            return Halted(running=False, dropped=())
+        dropped = tuple(lane.items)
+        lane.items.clear()
+        if lane.worker is not None and lane.current is not None:
+            lane.worker.cancel()
+            if not lane.in_step and isinstance(lane.current, Inbound):
+                dropped = (lane.current, *dropped)
+        return Halted(lane.in_step, dropped)
+
+    async def settle(self, session: SessionId, seconds: float) -> bool:
+        """Wait until the session's worker is at rest; False if that took too long."""
+        lane = self._lanes.get(session)
+        if lane is None or lane.worker is None:
+            return True
+        _, late = await asyncio.wait([lane.worker], timeout=seconds)
+        return not late
+
+    @property
+    def running(self) -> int:
+        """How many steps run or wait for a slot."""
+        return sum(1 for lane in self._lanes.values() if lane.worker is not None)
+
+    async def drain(self, seconds: float) -> bool:
+        """Take nothing more, cancel what runs, wait for it to be written down; False if that took too long."""
+        self._closed = True
+        workers = [lane.worker for lane in self._lanes.values() if lane.worker is not None]
+        for worker in workers:
+            worker.cancel()
+        if not workers:
+            return True
+        _, late = await asyncio.wait(workers, timeout=seconds)
+        return not late
+
+    def _wake(self, session: SessionId, lane: _Lane) -> None:
+        if lane.worker is None:
+            lane.worker = asyncio.create_task(self._work(session, lane))
+
+    async def _work(self, session: SessionId, lane: _Lane) -> None:
+        """Take items until there is nothing that may be taken; the lane is forgotten when it is empty."""
+        try:
+            while not self._closed:
+                item = self._take(lane)
+                if item is None:
+                    break
+                lane.current = item
+                async with self._slots:
+                    lane.in_step = True
+                    rest = await self._step(session, item)
+                lane.in_step = False
+                lane.current = None
+                lane.rests_on = rest.approval if rest else None
+        finally:
+            lane.worker, lane.current, lane.in_step = None, None, False
+            if not self._closed and self._more(lane):
+                self._wake(session, lane)
+            elif lane.rests_on is None and not lane.items and not lane.resumes:
+                self._lanes.pop(session, None)
+
+    @staticmethod
+    def _take(lane: _Lane) -> Item | None:
+        if lane.resumes:
+            return lane.resumes.popleft()
+        if lane.items and lane.rests_on is None:
+            return lane.items.popleft()
+        return None
+
+    @staticmethod
+    def _more(lane: _Lane) -> bool:
+        return bool(lane.resumes or (lane.items and lane.rests_on is None))

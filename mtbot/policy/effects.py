@@ -1,0 +1,139 @@
+"""What a call touches, by policy's own reading of it: named here, looked up by gate/facts, judged by evaluate.
+
+A text is read once per call; what was read travels in ``Prepared`` to every stage.
+"""
+
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from mtbot.domain.call import Access, Call, ToolSpec
+from mtbot.policy import allow, never, readings
+from mtbot.policy.lexer import Literal, NotLiteral, lex
+from mtbot.policy.reading_values import BashlexReading, Readings, SimpleCommand
+from mtbot.policy.ruleset import RuleSet
+
+MAX_SCRIPTS = 16
+"""Script operands that are bound by content; a command with more of them says that the rest is not."""
+
+_SCRIPT_RUNNERS = never.SHELLS | never.INTERPRETERS
+_TAKES_A_VALUE = frozenset({"-W", "-X", "-O", "-o", "--rcfile", "--init-file", "-r", "--require", "-I", "-L"})
+_CODE_FLAGS = ("-c", "-e", "-m", "--eval", "--command", "-p", "--print")
+
+
+@dataclass(frozen=True, slots=True)
+class PathWant:
+    """A path that a tool would read or write."""
+
+    written: str
+    write: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wants:
+    """The look-ups that the decision needs (see ``Facts`` for what each becomes)."""
+
+    directory: str | None = None
+    paths: tuple[str, ...] = ()
+    trees: tuple[str, ...] = ()
+    repository: bool = False
+    programs: tuple[str, ...] = ()
+    scripts: tuple[str, ...] = ()
+    unbound: tuple[str, ...] = ()
+    targets: tuple[PathWant, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call after it was read and before anybody looked at the world."""
+
+    call: Call
+    spec: ToolSpec
+    rules: RuleSet
+    wants: Wants
+    readings: Readings | None = None
+    literal: Literal | NotLiteral | None = None
+
+    @property
+    def commands(self) -> tuple[tuple[str, ...], ...]:
+        """Every argv that was found: the literal ones where the text is literal, else whatever the readings show."""
+        if isinstance(self.literal, Literal):
+            return self.literal.argvs()
+        if self.readings is None:
+            return ()
+        return tuple(tuple(word.text for word in command.argv) for command in self.readings.commands)
+
+    @property
+    def second_reading(self) -> tuple[tuple[str, ...], ...] | None:
+        """bashlex's argvs if it read the text as plain commands."""
+        found = self.readings.bashlex if self.readings else None
+        return found.argvs if isinstance(found, BashlexReading) and found.plain else None
+
+
+def prepare(call: Call, spec: ToolSpec, rules: RuleSet) -> Prepared:
+    """Read a call. Pure and total."""
+    if call.tool != "exec":
+        return Prepared(call, spec, rules, Wants(targets=_targets(call, spec)))
+    found = readings.read(call.command)
+    literal = lex(call.command)
+    wants = Wants()
+    if isinstance(literal, Literal):
+        asked = allow.wanted(literal, rules.allow)
+        wants = Wants(asked.directory, asked.paths, asked.trees, asked.repository)
+    scripts, unbound = _scripts(found.commands)
+    programs = tuple(dict.fromkeys(c.argv[0].text for c in found.commands if c.argv and not c.argv[0].dynamic))
+    wants = replace(wants, programs=programs[:64], scripts=scripts[:MAX_SCRIPTS], unbound=unbound)
+    return Prepared(call, spec, rules, wants, found, literal)
+
+
+def _targets(call: Call, spec: ToolSpec) -> tuple[PathWant, ...]:
+    wanted = []
+    for argument in spec.path_args:
+        value = call.arguments.get(argument.name)
+        if isinstance(value, str):
+            wanted.append(PathWant(value, argument.access is Access.WRITE))
+    return tuple(wanted)
+
+
+def _scripts(commands: tuple[SimpleCommand, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words that name scripts which a command would run, and the programs whose input cannot be fixed."""
+    scripts: dict[str, None] = {}
+    unbound: dict[str, None] = {}
+    for command in commands:
+        if not command.argv or command.argv[0].dynamic:
+            continue
+        word = command.argv[0].text
+        if "/" in word:
+            scripts[word] = None
+        elif never.runs_workspace_files(command.program) or command.program in ("source", "."):
+            unbound[command.program] = None
+        if command.program in ("source", ".") and command.arguments:
+            scripts[command.arguments[0]] = None
+        elif never.base_name(word) in _SCRIPT_RUNNERS or command.program.rstrip("0123456789.") in _SCRIPT_RUNNERS:
+            operand = _script_operand(command.arguments)
+            if operand is not None:
+                scripts[operand] = None
+    return tuple(scripts), tuple(unbound)
+
+
+def _script_operand(arguments: tuple[str, ...]) -> str | None:
+    """The first word that is neither an option nor an option's value; None where code comes from elsewhere."""
+    skip = False
+    for word in arguments:
+        if skip:
+            skip = False
+            continue
+        if word.startswith(_CODE_FLAGS):
+            return None
+        if word in _TAKES_A_VALUE:
+            skip = True
+        elif not word.startswith("-"):
+            return word
+    return None
+
+
+def host_of(url: str) -> str:
+    """The host name of a URL in lower case, empty if there is none. Never raises."""
+    try:
+        return (urlsplit(url).hostname or "").lower()
+    except ValueError:
+        return ""

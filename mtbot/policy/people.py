@@ -1,0 +1,200 @@
+"""Who may speak, who may decide and who hears of trouble: the only place that knows.
+
+Everything is judged by the numeric id of the person who acts, against the configuration of that moment; a group's or
+channel's id is never a person.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from mtbot.domain.ids import BotName, ChatId, UserId
+from mtbot.domain.turn import Actor, ActorKind, Address, Inbound, InboundKind, SurfaceName
+
+IMPERSONAL = frozenset({UserId(1087968824), UserId(136817688), UserId(777000)})
+"""Ids that Telegram writes where no person is shown: anonymous admins, channels, linked-channel forwards."""
+
+OWN_COMMANDS = frozenset({"whoami", "stop", "new", "status", "help", "start"})
+"""Commands that a listed person may use bare in a group that wants a mention."""
+
+
+class Deciders(StrEnum):
+    """Who may answer a question: everybody listed in the chat, only who asked, anybody else, or named people."""
+
+    ANY = "any"
+    REQUESTER = "requester"
+    NOT_REQUESTER = "not_requester"
+    LISTED = "listed"
+
+
+@dataclass(frozen=True, slots=True)
+class Approvers:
+    """The rule for deciding; ``ids`` counts for LISTED only."""
+
+    who: Deciders = Deciders.ANY
+    ids: frozenset[UserId] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPeople:
+    """A group that the bot serves. ``allow`` is the effective list (a group without its own has the bot's)."""
+
+    allow: frozenset[UserId]
+    require_mention: bool = True
+    approvers: Approvers = Approvers()
+
+
+@dataclass(frozen=True, slots=True)
+class BotPeople:
+    """The people of one bot. ``anywhere`` serves groups that are not listed (the ``"*"`` entry), None for none."""
+
+    allow: frozenset[UserId]
+    approvers: Approvers = Approvers()
+    groups: Mapping[ChatId, GroupPeople] = field(default_factory=dict)
+    anywhere: GroupPeople | None = None
+
+
+class Admission(StrEnum):
+    """What becomes of an inbound."""
+
+    ADMIT = "admit"
+    NOT_LISTED = "not_listed"
+    NOT_ADDRESSED = "not_addressed"
+    UNKNOWN_GROUP = "unknown_group"
+    IMPERSONAL = "impersonal"
+
+
+class Say(StrEnum):
+    """Whether somebody may decide, and if not, why."""
+
+    YES = "yes"
+    NOT_LISTED = "not_listed"
+    OWN_REQUEST = "own_request"
+    NOT_YOURS = "not_yours"
+    CANNOT_TELL = "cannot_tell"
+    HOST_ONLY = "host_only"
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Everybody that the configuration knows, compiled; swapped whole on reload."""
+
+    names: Mapping[UserId, str] = field(default_factory=dict)
+    owner: UserId | None = None
+    bots: Mapping[BotName, BotPeople] = field(default_factory=dict)
+
+    def name(self, actor: Actor) -> str:
+        """How that person is called here, with a capital; never a number of Telegram."""
+        known = self.names.get(UserId(actor.id)) if actor.kind is ActorKind.TELEGRAM else None
+        if known:
+            return known[:1].upper() + known[1:]
+        return actor.name or ("somebody" if actor.kind is ActorKind.TELEGRAM else "the owner of this host")
+
+    def admit(self, inbound: Inbound) -> Admission:
+        """Whether this may start a turn, decide something or command the bot."""
+        if inbound.address.surface in (SurfaceName.TERMINAL, SurfaceName.CRON):
+            return Admission.ADMIT
+        user = inbound.sender.user
+        if user is None or user <= 0 or user in IMPERSONAL:
+            return Admission.IMPERSONAL
+        bot = self.bots.get(inbound.address.bot)
+        if bot is None:
+            return Admission.NOT_LISTED
+        if inbound.address.surface is SurfaceName.PRIVATE:
+            return Admission.ADMIT if user in bot.allow else Admission.NOT_LISTED
+        group = bot.groups.get(inbound.address.chat, bot.anywhere)
+        if group is None:
+            return Admission.UNKNOWN_GROUP
+        if user not in group.allow:
+            return Admission.NOT_LISTED
+        if not group.require_mention or inbound.addressed or inbound.kind is InboundKind.PRESS:
+            return Admission.ADMIT
+        if inbound.kind is InboundKind.COMMAND and inbound.command in OWN_COMMANDS:
+            return Admission.ADMIT
+        return Admission.NOT_ADDRESSED
+
+    def may_decide(self, actor: Actor, address: Address, requester: Actor, *, elevates: bool) -> Say:
+        """Whether ``actor`` may answer a question that ``requester`` caused at ``address``, as things stand now.
+
+        A person of this host (uid, already checked by the caller) may decide everything except where the rule
+        depends on Telegram ids that a uid does not tell.
+        """
+        listed, rule = self._circle(address)
+        if actor.kind is ActorKind.LOCAL:
+            if address.surface is SurfaceName.TERMINAL:
+                return Say.YES
+            if rule.who is Deciders.NOT_REQUESTER or (rule.who is Deciders.REQUESTER and requester != actor):
+                return Say.CANNOT_TELL
+            return Say.YES
+        user = actor.user
+        if user is None or user in IMPERSONAL:
+            return Say.NOT_LISTED
+        if user not in listed and not (rule.who is Deciders.LISTED and user in rule.ids):
+            return Say.NOT_LISTED
+        if elevates:
+            return Say.HOST_ONLY
+        if rule.who is Deciders.ANY:
+            return Say.YES
+        if rule.who is Deciders.REQUESTER:
+            return Say.YES if actor.key == requester.key else Say.NOT_YOURS
+        if rule.who is Deciders.NOT_REQUESTER:
+            return Say.OWN_REQUEST if actor.key == requester.key else Say.YES
+        return Say.YES if user in rule.ids else Say.NOT_YOURS
+
+    def may_deny(self, actor: Actor, address: Address, requester: Actor) -> Say:
+        """Whether ``actor`` may turn a question down: whoever may decide it, and always the one who asked."""
+        if actor.key == requester.key and actor.user in self._circle(address)[0]:
+            return Say.YES
+        say = self.may_decide(actor, address, requester, elevates=False)
+        return Say.YES if say is Say.CANNOT_TELL else say
+
+    def still_welcome(self, requester: Actor, address: Address) -> bool:
+        """Whether the person who asked is still listed; a removed person's old yes is void."""
+        if requester.kind is not ActorKind.TELEGRAM:
+            return True
+        return requester.user in self._circle(address)[0]
+
+    def deciders(self, address: Address, requester: Actor) -> tuple[UserId, ...]:
+        """The people who can answer a question asked at ``address``, the owner first, then by id."""
+        listed, rule = self._circle(address)
+        pool = rule.ids if rule.who is Deciders.LISTED else listed
+        if rule.who is Deciders.REQUESTER:
+            pool = frozenset(user for user in listed if user == requester.user)
+        if rule.who is Deciders.NOT_REQUESTER:
+            pool = frozenset(user for user in listed if user != requester.user)
+        return tuple(sorted(pool, key=lambda user: (user != self.owner, user)))
+
+    def deciders_line(self, address: Address, requester: Actor) -> str:
+        """Who decides, in words, if not everybody who is listed: ``Chief or Review decide``; else the empty string."""
+        _, rule = self._circle(address)
+        if rule.who is Deciders.ANY or address.surface is SurfaceName.TERMINAL:
+            return ""
+        names = [self.name(Actor(ActorKind.TELEGRAM, user)) for user in self.deciders(address, requester)]
+        if not names:
+            return "nobody here can decide"
+        return f"{' or '.join(names)} {'decides' if len(names) == 1 else 'decide'}"
+
+    def ask_at(self, address: Address, requester: Actor) -> Address | None:
+        """Where to put a question: where it was asked, else a decider's private chat, else None (nobody reachable)."""
+        if address.surface in (SurfaceName.TERMINAL, SurfaceName.CRON):
+            return address
+        deciders = self.deciders(address, requester)
+        listed = self._circle(address)[0]
+        if address.surface is SurfaceName.GROUP and any(user in listed for user in deciders):
+            return address
+        if address.surface is SurfaceName.PRIVATE and any(int(user) == int(address.chat) for user in deciders):
+            return address
+        bot = self.bots.get(address.bot)
+        for user in deciders:
+            if bot is not None and user in bot.allow:
+                return Address(SurfaceName.PRIVATE, address.bot, ChatId(int(user)))
+        return None
+
+    def _circle(self, address: Address) -> tuple[frozenset[UserId], Approvers]:
+        bot = self.bots.get(address.bot)
+        if bot is None:
+            return frozenset(), Approvers()
+        if address.surface is SurfaceName.GROUP:
+            group = bot.groups.get(address.chat, bot.anywhere)
+            return (group.allow, group.approvers) if group else (frozenset(), Approvers())
+        return bot.allow, bot.approvers

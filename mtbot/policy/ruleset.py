@@ -1,0 +1,69 @@
+"""The compiled half of the configuration that decides about calls; swapped whole on reload."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from mtbot.domain.call import ToolDefault
+from mtbot.policy.allow_rule import AllowRule
+from mtbot.policy.deny import DenyRules
+from mtbot.policy.sensitive import Places
+
+
+class Mode(StrEnum):
+    """What happens to a command that no rule decides."""
+
+    OFF = "off"
+    APPROVAL = "approval"
+    AUTO = "auto"
+
+
+class RootAccess(StrEnum):
+    """What file tools may do below a root."""
+
+    READ = "read"
+    READ_WRITE = "read-write"
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A directory (absolute, links resolved) that file tools may work in."""
+
+    path: str
+    access: RootAccess = RootAccess.READ_WRITE
+
+
+CATEGORIES = ("destructive", "privileged", "network", "secret_access")
+"""What a classifier may find in a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """Every rule that holds in one profile.
+
+    ``write`` is what an ordinary write inside a read-write root gets. ``hosts`` are the web hosts that even a tainted
+    turn may read. ``denied_paths`` (absolute, resolved) and ``denied_commands`` are never approvable.
+    """
+
+    mode: Mode = Mode.APPROVAL
+    deny: DenyRules = field(default_factory=DenyRules)
+    allow: tuple[AllowRule, ...] = ()
+    packs: tuple[str, ...] = ()
+    places: Places = field(default_factory=lambda: Places(home="/"))
+    roots: tuple[Root, ...] = ()
+    write: ToolDefault = ToolDefault.ALLOW
+    hosts: tuple[str, ...] = ()
+    denied_paths: tuple[str, ...] = ()
+    denied_commands: frozenset[str] = frozenset()
+    confirm_on: frozenset[str] = frozenset(CATEGORIES)
+
+    def root_of(self, path: str) -> Root | None:
+        """The root with the longest match that holds ``path``."""
+        found = [root for root in self.roots if path == root.path or path.startswith(root.path.rstrip("/") + "/")]
+        return max(found, key=lambda root: len(root.path), default=None)
+
+    def denied_path(self, path: str) -> str | None:
+        """The entry of ``denied_paths`` that holds ``path``."""
+        for entry in self.denied_paths:
+            if path == entry or path.startswith(entry.rstrip("/") + "/"):
+                return entry
+        return None
