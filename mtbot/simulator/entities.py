@@ -93,7 +93,7 @@ class _Output:
 
     def result(self) -> tuple[str, tuple[Entity, ...]]:
         # Of two entities over the same text the outer one closes last and comes first.
-        return "".join(self.parts), tuple(sorted(reversed(self.done), key=lambda entity: (entity.offset, -entity.length)))
+        return "".join(self.parts), tuple(sorted(self.done[::-1], key=lambda entity: (entity.offset, -entity.length)))
 
 
 def _parse_html(text: str) -> tuple[str, tuple[Entity, ...]]:

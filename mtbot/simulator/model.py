@@ -245,7 +245,7 @@ async def _send(
 
 def _failed(failure: Failure) -> web.Response:
     headers = {**failure.headers, "Content-Type": failure.content_type}
-    return web.Response(status=failure.status, text=failure.body, headers=headers)
+    return web.Response(status=failure.status, body=failure.body.encode(), headers=headers)
 
 
 def _close(http: web.Request) -> web.Response:

@@ -1,7 +1,6 @@
 """The wire: faults do what their names say, limits answer 429, and every call is in the log."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol
 
@@ -213,21 +212,6 @@ async def test_shown_waits_for_a_bots_message_behind_a_given_one(sim: TelegramSi
     await api("sendMessage", chat_id=1001, text="answer 2")
 
     assert (await waiting).text == "answer 2"
-
-
-async def test_a_call_costs_less_than_two_milliseconds(sim: TelegramSimulator, session: aiohttp.ClientSession) -> None:
-    """Measured in processor time of client and server together, over many calls, best of three."""
-    sim.open(1001)
-    best = min([await _seconds_per_call(sim, session) for _ in range(3)])
-
-    assert best < 0.002
-
-
-async def _seconds_per_call(sim: TelegramSimulator, session: aiohttp.ClientSession) -> float:
-    start = time.process_time()
-    for _ in range(100):
-        await _send(sim, session, "x")
-    return (time.process_time() - start) / 100
 
 
 async def test_raw_updates_and_redelivery_reach_the_bot(sim: TelegramSimulator, api: Api) -> None:
