@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
 from mtbot.config.channels import ChannelsSettings
@@ -16,7 +17,7 @@ from mtbot.config.service import (
     StorageSettings,
 )
 from mtbot.config.tools import ToolsSettings
-from mtbot.config.values import Name, Person, SecretRef, Section, key
+from mtbot.config.values import Name, Person, Rule, SecretRef, Section, key
 from mtbot.domain.errors import ConfigError
 from mtbot.domain.ids import UserId
 
@@ -98,8 +99,10 @@ class Top(Section):
 
     short_form = ("openai",)
 
-    version: int = key(1, says="Version of this file's format.")
-    people: Mapping[Name, Person] = key({}, says="Names for Telegram user ids; lists may use either.")
+    version: Annotated[int, Rule("1")] = key(1, says="Version of this file's format.")
+    people: Annotated[Mapping[Name, Person], Rule("mapping: name → numeric Telegram user id")] = key(
+        {}, says="Names for Telegram user ids; lists may use either."
+    )
     owner: Person | None = key(None, says="The person who is told of trouble; one of people.")
     agent: AgentSettings = key(says="")
     providers: Mapping[Name, ProviderSettings] = key({}, says="Model servers by name.")

@@ -154,7 +154,7 @@ class AllowItem(Section):
 class AutoSettings(Section):
     """The classifier of mode auto."""
 
-    model: Word = key(says="Model that classifies; without it, agent.model.")
+    model: Word = key(says="Model that classifies.", implied="agent.model")
     confirm_on: tuple[Annotated[Category, BeforeValidator(lambda v: str(v).strip().lower())], ...] = key(
         tuple(Category), says="Categories that always need a person."
     )
@@ -232,7 +232,7 @@ class ExecSettings(Section):
     shell: Annotated[tuple[Word, ...], AfterValidator(_shell), Rule("empty, or at least two words")] = key(
         DEFAULT_SHELL, says="Program and flags that an approved command is given to; no login shell."
     )
-    cwd: FilePath = key(says="Directory that commands start in; without it, agent.workspace.")
+    cwd: FilePath = key(says="Directory that commands start in.", implied="agent.workspace")
     timeout: Annotated[float, duration("24h")] = key("120s", says="Longest run of a command.")
     max_output_bytes: Annotated[int, size(16 * _MIB)] = key(65536, says="Output that is kept of a command.")
     approval_timeout: Annotated[float, duration("7d")] = key("30m", says="How long a question stays open.")
@@ -275,7 +275,7 @@ class FilesystemSettings(Section):
 
     enabled: Flag = key(default=True, says="Whether the file tools exist.")
     roots: tuple[Root, ...] = key(
-        min_length=1, says="Directories the tools are confined to; without it, agent.workspace."
+        min_length=1, says="Directories the tools are confined to.", implied="[agent.workspace]"
     )
     write: WriteRule = key(WriteRule.ALLOW, says="Whether a write inside a read-write root needs a yes.")
     max_read_bytes: Annotated[int, size(16 * _MIB)] = key(262144, says="Most that one read returns.")

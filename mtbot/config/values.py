@@ -74,12 +74,21 @@ def key(
     alias: str | None = None,
     exclude: bool = False,
     min_length: int | None = None,
+    implied: str = "",
 ) -> Any:
     """A key of a section: its default as it would be written in the file, and one sentence for the reference page.
 
-    The result is typed Any because the default is input, which the annotation beside it turns into the value.
+    ``implied`` names another key whose value is the default. The result is typed Any because the default is input,
+    which the annotation beside it turns into the value.
     """
-    return Field(default, description=says, alias=alias, exclude=exclude or None, min_length=min_length)
+    return Field(
+        default,
+        description=says,
+        alias=alias,
+        exclude=exclude or None,
+        min_length=min_length,
+        json_schema_extra={"implied": implied} if implied else None,
+    )
 
 
 def frame(info: ValidationInfo) -> Frame:
