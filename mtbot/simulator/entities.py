@@ -92,8 +92,9 @@ class _Output:
             self.done.append(replace(entity, length=self.units - entity.offset))
 
     def result(self) -> tuple[str, tuple[Entity, ...]]:
-        # Of two entities over the same text the outer one closes last and comes first.
-        return "".join(self.parts), tuple(sorted(self.done[::-1], key=lambda entity: (entity.offset, -entity.length)))
+        # Of two entities over the same text the outer one closes last and comes first; sorting keeps that order.
+        self.done.reverse()
+        return "".join(self.parts), tuple(sorted(self.done, key=lambda entity: (entity.offset, -entity.length)))
 
 
 def _parse_html(text: str) -> tuple[str, tuple[Entity, ...]]:

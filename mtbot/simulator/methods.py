@@ -207,6 +207,16 @@ def _edit_message_text(call: Call) -> object:
     return _edited(call, room, message, replace(message, text=text.text, entities=text.entities))
 
 
+def _edit_message_caption(call: Call) -> object:
+    room = call.room()
+    message = _editable(call, room)
+    caption = rules.formatted_caption(call.params)
+    call.notes.extend(caption.notes)
+    if message.attachment is None:
+        raise bad_request("there is no caption in the message to edit")
+    return _edited(call, room, message, replace(message, text=caption.text, entities=caption.entities))
+
+
 def _edit_message_reply_markup(call: Call) -> object:
     room = call.room()
     message = _editable(call, room)
@@ -320,6 +330,7 @@ _ALL: tuple[tuple[str, Method], ...] = (
     ("sendDocument", _send_document),
     ("sendPhoto", _send_photo),
     ("editMessageText", _edit_message_text),
+    ("editMessageCaption", _edit_message_caption),
     ("editMessageReplyMarkup", _edit_message_reply_markup),
     ("deleteMessage", _delete_message),
     ("answerCallbackQuery", _answer_callback_query),
@@ -335,4 +346,6 @@ _ALL: tuple[tuple[str, Method], ...] = (
 METHODS: dict[str, tuple[str, Method]] = {name.lower(): (name, method) for name, method in _ALL}
 
 # What counts against the flood limits.
-PACED = frozenset({"sendMessage", "sendDocument", "sendPhoto", "editMessageText", "editMessageReplyMarkup"})
+PACED = frozenset(
+    {"sendMessage", "sendDocument", "sendPhoto", "editMessageText", "editMessageCaption", "editMessageReplyMarkup"}
+)

@@ -78,7 +78,7 @@ class UpdateQueue:
         """Whether a long poll waits right now."""
         return self._waiting > 0
 
-    async def poll(self, offset: int, limit: int, timeout: int, allowed: Sequence[str] | None) -> list[JsonObject]:
+    async def poll(self, offset: int, limit: int, timeout: float, allowed: Sequence[str] | None) -> list[JsonObject]:
         """One getUpdates call.
 
         A positive offset confirms everything below it, a negative one forgets all but the last so many. Waits up to
@@ -105,7 +105,7 @@ class UpdateQueue:
         batch = [*again, *self._pending]
         return [update for _, update in batch[: limit if 1 <= limit <= 100 else 100]]
 
-    async def _wait(self, mine: int, seconds: int) -> None:
+    async def _wait(self, mine: int, seconds: float) -> None:
         """Wait for an update, the end of the time or of the server; 409 when a newer poll takes over."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds

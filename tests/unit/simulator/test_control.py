@@ -157,3 +157,11 @@ async def test_a_mistake_is_answered_in_words(control: Control, verb: str, value
 
     assert status == 400
     assert error in str(found["error"])
+
+
+async def test_a_body_that_is_no_object_is_a_mistake_too(sim: TelegramSimulator) -> None:
+    """A list, and no JSON at all."""
+    async with aiohttp.ClientSession() as session:
+        for body in (b"[]", b"{"):
+            async with session.post(f"{sim.base_url}/control/say", data=body) as response:
+                assert response.status == 400

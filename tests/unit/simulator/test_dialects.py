@@ -176,6 +176,17 @@ def test_an_answer_that_is_not_streamed_has_the_same_content() -> None:
     assert (found["model"], found["usage"]) == ("m", Usage().json())
 
 
+def test_ids_are_empty_or_missing_without_a_stream_too() -> None:
+    """Where the dialect has none."""
+    found = []
+    for dialect in (LLAMA_CPP, OBJECT_ARGUMENTS):
+        choices = completion(dialect, call("exec", {}), "m", 1)["choices"]
+        assert isinstance(choices, list)
+        found.append(choices[0]["message"]["tool_calls"][0].get("id"))
+
+    assert found == ["", None]
+
+
 @pytest.mark.parametrize(
     ("finish", "wire"),
     [(Finish.LENGTH, "length"), (Finish.NULL, None), (Finish.STOP, "stop"), (Finish.CONTENT_FILTER, "content_filter")],

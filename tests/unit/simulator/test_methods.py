@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from mtbot.simulator.telegram import TelegramSimulator
-from mtbot.simulator.values import BotAccount, ChatKind, JsonObject
+from mtbot.simulator.values import Attachment, BotAccount, ChatKind, JsonObject, Person
 
 Api = Callable[..., Awaitable[JsonObject]]
 GROUP = -1001112223334
@@ -106,6 +106,80 @@ async def test_only_own_messages_that_exist_are_edited(sim: TelegramSimulator, a
         )
 
 
+async def test_a_caption_is_edited_where_there_is_a_file(sim: TelegramSimulator, api: Api) -> None:
+    """And text where there is none."""
+    await sim.say(1001, None, attach=Attachment(b"x"))
+    await api("sendDocument", chat_id=1001, document="document-1", caption="old")
+    await api("sendMessage", chat_id=1001, text="old")
+    await api("editMessageCaption", chat_id=1001, message_id=2, caption="new")
+
+    assert await _refused(api, "editMessageText", chat_id=1001, message_id=2, text="x") == (
+        "Bad Request: there is no text in the message to edit"
+    )
+    assert await _refused(api, "editMessageCaption", chat_id=1001, message_id=3, caption="x") == (
+        "Bad Request: there is no caption in the message to edit"
+    )
+    assert [message.text for message in sim.chat(1001)] == ["", "new", "old"]
+
+
+async def test_replies_across_chats_are_refused(sim: TelegramSimulator, api: Api) -> None:
+    """The same chat may be named."""
+    asked = await sim.say(1001, None, "q")
+    here = {"message_id": asked, "chat_id": 1001}
+    assert (await api("sendMessage", chat_id=1001, text="a", reply_parameters=here))["ok"] is True
+    elsewhere = {"message_id": asked, "chat_id": 5, "allow_sending_without_reply": True}
+
+    assert "replies to other chats" in await _refused(
+        api, "sendMessage", chat_id=1001, text="a", reply_parameters=elsewhere
+    )
+
+
+async def test_a_bots_reply_outside_topics_carries_the_root_of_the_chain(sim: TelegramSimulator, api: Api) -> None:
+    """As people's replies do; in a basic group it carries nothing."""
+    sim.group(GROUP, members=[1001])
+    sim.group(-7, members=[1001], kind=ChatKind.GROUP)
+    root = await sim.say(1001, GROUP, "root")
+    reply = await sim.say(1001, GROUP, "reply", reply_to=root)
+    plain = await sim.say(1001, -7, "plain")
+    await api("sendMessage", chat_id=GROUP, text="a", reply_parameters={"message_id": reply})
+    await api("sendMessage", chat_id=-7, text="a", reply_parameters={"message_id": plain})
+
+    assert [(sim.chat(chat)[-1].thread, sim.chat(chat)[-1].in_topic) for chat in (GROUP, -7)] == [
+        (root, False),
+        (None, False),
+    ]
+
+
+async def test_formatting_comes_back_with_its_address_and_language(sim: TelegramSimulator, api: Api) -> None:
+    """In the result, as in what people see."""
+    sim.open(1001)
+    entities = [
+        {"type": "text_link", "offset": 0, "length": 1, "url": "http://e.org/"},
+        {"type": "pre", "offset": 2, "length": 1, "language": "sh"},
+    ]
+    sent = (await api("sendMessage", chat_id=1001, text="a b", entities=entities))["result"]
+
+    assert isinstance(sent, dict)
+    assert sent["entities"] == entities
+
+
+async def test_a_bot_cannot_write_to_a_bot(sim: TelegramSimulator, api: Api) -> None:
+    """Not even after it was written to."""
+    await sim.say(Person(900, "Other", "other_bot", is_bot=True), None, "hi")
+
+    answer = await api("sendMessage", chat_id=900, text="x")
+    assert (answer["error_code"], answer["description"]) == (403, "Forbidden: bot can't send messages to bots")
+
+
+async def test_the_menu_can_be_taken_away(sim: TelegramSimulator, api: Api) -> None:
+    """Nothing is left of it."""
+    await api("setMyCommands", commands=[{"command": "a", "description": "b"}])
+    assert sim.bot().commands == (("a", "b"),)
+    await api("deleteMyCommands")
+
+    assert (await api("getMyCommands"))["result"] == []
+
+
 async def test_a_press_is_answered_once_in_time_and_by_its_own_bot(
     sim: TelegramSimulator, api: Api, clock: Clock
 ) -> None:
@@ -170,20 +244,25 @@ async def test_files_are_refused_when_empty_unknown_or_large(sim: TelegramSimula
 
     async with aiohttp.ClientSession() as session:
 
-        async def send(kind: str, data: bytes) -> object:
+        async def send(kind: str, data: bytes, field: str | None = None) -> object:
             form = aiohttp.FormData({"chat_id": "1001"})
-            form.add_field(kind, io.BytesIO(data), filename="f.bin")
+            if field is not None:
+                form.add_field(kind, f"attach://{field}")
+            form.add_field(field or kind, io.BytesIO(data), filename="f.bin")
             async with session.post(f"{url}/send{kind.title()}", data=form) as response:
                 found = await response.json()
                 return found.get("description")
 
         assert await send("photo", big) == "Request Entity Too Large"
         assert await send("document", big) is None
+        assert await send("document", b"by reference", "part7") is None
         assert await send("document", b"") == "Bad Request: file must be non-empty"
     assert await _refused(api, "sendDocument", chat_id=1001, document="nothing") == (
         "Bad Request: wrong file identifier/HTTP URL specified"
     )
-    assert (await api("sendDocument", chat_id=1001, document="document-1"))["ok"] is True
+    assert (await api("sendDocument", chat_id=1001, document="document-2"))["ok"] is True
+    attached = [message.attachment.data for message in sim.chat(1001)[1:] if message.attachment]
+    assert attached == [b"by reference", b"by reference"]
     assert await _refused(api, "getFile", file_id="nothing") == (
         "Bad Request: wrong file_id or the file is temporarily unavailable"
     )

@@ -148,6 +148,12 @@ def test_a_button_needs_a_label_and_something_to_do(cell: object) -> None:
         rules.keyboard(Params({"reply_markup": {"inline_keyboard": [[cell]]}}))
 
 
+def test_a_keyboard_is_made_of_rows() -> None:
+    """One flat list of buttons is none."""
+    with pytest.raises(ApiRefusal, match="Array of Arrays"):
+        rules.keyboard(Params({"reply_markup": {"inline_keyboard": [_button()]}}))
+
+
 def test_other_markup_is_no_inline_keyboard() -> None:
     """Nothing to check, nothing to press."""
     assert rules.keyboard(Params({"reply_markup": {"remove_keyboard": True}})) is None

@@ -109,6 +109,11 @@ async def test_a_webhook_forbids_polling_until_it_is_deleted(queue: UpdateQueue)
     assert await _ids(queue) == []
 
 
+async def test_a_long_poll_without_news_ends_empty(queue: UpdateQueue) -> None:
+    """When its time is up, not sooner with an error."""
+    assert await queue.poll(0, 100, 0.01, None) == []
+
+
 async def test_closing_ends_a_long_poll_at_once(queue: UpdateQueue) -> None:
     """With nothing."""
     poll = asyncio.create_task(queue.poll(0, 100, 50, None))
