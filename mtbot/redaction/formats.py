@@ -43,6 +43,8 @@ class Kind(StrEnum):
     """The part after the colon is not a hash."""
     MIXED = "mixed"
     """The value has a digit."""
+    ADDRESS = "address"
+    """Not a port and a path."""
     OPTION = "option"
     """The option does not name a file or an identifier (`--secret-name`)."""
 
@@ -65,8 +67,8 @@ TOKENS: tuple[Format, ...] = (
     Format("github fine-grained token", r"github_pat_[A-Za-z0-9_]{20,}"),
     Format("gitlab token", r"gl(?:pat|ptt|dt|rtr?|cbt|agent|ft|imt|oas|soat|ffct|feat|wt)-[A-Za-z0-9_.=-]{16,}"),
     Format("gitlab runner token", r"GR1348941[A-Za-z0-9_-]{18,}"),
-    Format("slack token", r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}"),
-    Format("slack app token", r"xapp-[0-9]-[A-Za-z0-9-]{16,}"),
+    Format("slack token", r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9%+/_-]{10,}={0,2}"),
+    Format("slack app token", r"xapp-[0-9]{1,3}-[A-Za-z0-9-]{16,}"),
     Format("stripe key", r"[rs]k_(?:live|test|prod)_[A-Za-z0-9]{10,}"),
     Format("webhook signing secret", r"whsec_[A-Za-z0-9+/_-]{20,}={0,2}"),
     Format("anthropic key", r"sk-ant-[A-Za-z0-9_-]{16,}"),
@@ -95,7 +97,7 @@ TOKENS: tuple[Format, ...] = (
     Format("doppler token", r"\bdp\.[a-z]{2,5}\.(?:[a-z0-9_-]+\.)?[A-Za-z0-9]{30,}"),
     Format("linear key", r"lin_(?:api|oauth)_[A-Za-z0-9]{30,}"),
     Format("notion token", r"(?:ntn|secret)_[A-Za-z0-9]{40,}"),
-    Format("figma token", r"fig[dou]_[A-Za-z0-9_-]{30,}"),
+    Format("figma token", r"fig[dou]r?_[A-Za-z0-9_-]{30,}"),
     Format("airtable token", r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
     Format("atlassian token", r"AT(?:ATT3|CTT3|BB)[A-Za-z0-9_=-]{24,}"),
     Format("postman key", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
@@ -110,7 +112,7 @@ TOKENS: tuple[Format, ...] = (
     Format("supabase key", r"sb(?:p|_secret)_[A-Za-z0-9_-]{20,}"),
     Format("planetscale token", r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{30,}"),
     Format("tailscale key", r"tskey-[a-z]+-[A-Za-z0-9-]{14,}"),
-    Format("cloudflare origin key", r"v1\.0-[a-f0-9]{24}-[a-f0-9]{100,}"),
+    Format("cloudflare origin key", r"v1\.0-[a-z0-9._-]{100,}"),
     Format("groq key", r"gsk_[A-Za-z0-9]{40,}"),
     Format("xai key", r"xai-[A-Za-z0-9]{60,}"),
     Format("perplexity key", r"pplx-[A-Za-z0-9]{40,}"),
@@ -131,6 +133,8 @@ TOKENS: tuple[Format, ...] = (
     Format("nuget key", r"\boy2[a-z0-9]{43}"),
     Format("yandex token", r"\b(?:AQVN|y0_)[A-Za-z0-9_-]{35,}"),
     Format("alibaba key", r"\bLTAI[A-Za-z0-9]{12,}"),
+    Format("vercel token", r"vc[aciknpr]_[A-Za-z0-9_-]{40,}"),
+    Format("cloudflare token", r"cf(?:ut|at)_[A-Za-z0-9_-]{40,}"),
     Format("tencent key", r"\bAKID[A-Za-z0-9]{28,}"),
 )
 
@@ -140,6 +144,7 @@ CONTEXTS: tuple[Format, ...] = (
         rf"(?i)authorization{_CLOSE}[ \t]*[:=][ \t]*{_QUOTE}"
         rf"(?:(?:bearer|basic|token|digest|apikey|api-key|negotiate|ntlm|bot|key|splunk|genie ?key)[ \t]+)?({VALUE}+)",
         (b"authorization",),
+        Kind.WORDY,
     ),
     Format("bearer", rf"(?i)\bbearer[ \t]+{_QUOTE}({_FIRST}{VALUE}{{5,}})", (b"bearer",), Kind.WORDY),
     Format("basic", r"(?i)\bbasic[ \t]+([A-Za-z0-9+/_-]{6,}={0,2})", (b"basic",), Kind.BASIC),
@@ -156,7 +161,13 @@ CONTEXTS: tuple[Format, ...] = (
         (b"sess", b"sid", b"remember_me", b"auth"),
     ),
     Format("cookie header", rf"(?i)cookie[ \t]*:[ \t]*[\w.-]+=({VALUE}{{8,}})", (b"cookie",)),
-    Format("address password", rf"://[^/\s:@\"'‹›]*:({VALUE}+)@", (b"://",)),
+    Format("address password", r"://[^/\s:@\"'‹›]*:([\pL\pN._~+=:@%!*,^{}\[\]-]+)@", (b"://",)),
+    Format(
+        "address password with slashes",
+        r"://[^/\s:@\"'‹›]*:([\pL\pN._~+/=:%!#*?,^{}\[\]-]+)@",
+        (b"://",),
+        Kind.ADDRESS,
+    ),
     Format(
         "address password cut short",
         r"://[^/\s:@\"'‹›;&|$()<>`]*:([\pL\pN._~+=%!#*?,^{}\[\]-]+)[;&|$()<>`][^\s/@\"']*@",
@@ -190,6 +201,13 @@ CONTEXTS: tuple[Format, ...] = (
         rf"({_FIRST}{VALUE}{{5,}})",
         (b"=", b":"),
         Kind.WORDY,
+    ),
+    Format(
+        "configured value",
+        rf"(?i)\b(?:config|configure|variable|secrets?|env)[ \t]+(?:set|add|put)[ \t]+(?:--?[\w-]+[ \t]+)*"
+        rf"[^\s;&|$()<>`\"']*{_NAME}[ \t]+{_QUOTE}({_FIRST}{VALUE}*)",
+        (b"set", b"add", b"put"),
+        Kind.OPTION,
     ),
     Format("password after a colon", rf"(?i)(?:passw(?:or)?d|passphrase|\bpwd):({VALUE}{{6,}})", (b":",)),
     Format("key assignment", rf"[A-Z0-9_]*KEY[0-9]{{0,3}}{_CLOSE}={_QUOTE}({VALUE}+)", (b"key",), Kind.WORDY),
@@ -269,5 +287,6 @@ CONTEXTS: tuple[Format, ...] = (
     ),
     Format("teams webhook", r"webhook\.office\.com/webhookb2/([A-Za-z0-9@/_-]{16,})", (b"webhook.office",)),
     Format("telegram bot token", r"(?:^|[^0-9])([0-9]{6,12}:[A-Za-z0-9_-]{32,50})", (b":",), Kind.NUMBERED),
+    Format("robot account", r"[a-z0-9._-]+\+[a-z0-9._-]+:([A-Z0-9]{32,})", (b"+",)),
     Format("sk key", r"(?:^|[^A-Za-z0-9]|\\[nrt])(sk-[A-Za-z0-9_-]{16,})", (b"sk-",), Kind.MIXED),
 )

@@ -46,7 +46,7 @@ class Redactor:
         self._exact = Matcher("|".join(source for source, _ in sources), longest=True) if sources else None
         self._values = [(Matcher(source), self._fingerprint(value)) for source, value in sources]
         self._lines = frozenset(line.strip() for value in values if "\n" in value for line in value.splitlines())
-        self.longest = max((6 * len(value) for _, value in sources), default=0)
+        self.longest = max((12 * len(value) for value in values), default=0)
 
     def mask(self, raw: str, /) -> SafeText:
         """`raw` with every secret replaced; applying it again changes nothing. Total: any string is taken."""

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, cast
 
 import re2
 
-from mtbot.redaction.formats import CONTEXTS, TOKENS, Format, Kind
+from mtbot.redaction.formats import CONTEXTS, TOKENS, VALUE, Format, Kind
 
 _MEMORY = 64 << 20
 _LONGEST_SECRET_RUN = 512
@@ -23,6 +23,9 @@ _WRAP = 76
 """Line length of the base64 program and of MIME."""
 
 _NEWLINE = 10
+_SHORTEST_RUN = 32
+_SHORTEST_WORD = 3
+_APART = b"-"[0]
 
 
 class Span(NamedTuple):
@@ -35,6 +38,8 @@ class Span(NamedTuple):
 
 class _Engine(Protocol):
     def search(self, text: bytes, pos: int) -> "_Found | None": ...
+
+    def match(self, text: bytes, pos: int) -> "_Found | None": ...
 
     def fullmatch(self, text: bytes) -> "_Found | None": ...
 
@@ -73,6 +78,11 @@ class Matcher:
             yield Span(start, start, end)
             at = start + 1
 
+    def at(self, data: bytes, position: int) -> Span | None:
+        """The match that begins at `position`."""
+        found = self._engine.match(data, position)
+        return None if found is None else Span(position, position, found.span(0)[1])
+
     def is_whole(self, data: bytes) -> bool:
         """Whether all of `data` is one match."""
         return self._engine.fullmatch(data) is not None
@@ -82,9 +92,7 @@ _GAP = r"""(?:\\{1,4}[rn]|[\s"',\\#-])+"""
 _LINE = r"[A-Za-z0-9+/=]{16,}"
 _SHORT = r"[A-Za-z0-9+/=]{1,15}"
 _LABEL = r"(?:Proc-Type|DEK-Info|Version|Comment|Charset)[ \t]*:[ \t]*[A-Za-z0-9 .,/@:-]{0,120}"
-_BEGIN = (
-    rf"-----BEGIN (?:[A-Z0-9]+ ){{0,4}}PRIVATE KEY(?: BLOCK)?-----{_GAP}(?:{_LABEL}(?:\\{{1,4}}[rn]|[\r\n])+{_GAP}?)*"
-)
+_BEGIN = rf"-----BEGIN (?:[A-Z0-9]+ ){{0,4}}PRIVATE KEY(?: BLOCK)?-----{_GAP}(?:{_LABEL}{_GAP})*"
 _WHOLE_BLOCK = Matcher(rf"{_BEGIN}(?:{_LINE}{_GAP})*(?:{_SHORT}{_GAP}){{0,2}}\+?-----END [A-Z0-9 ]{{1,60}}-----")
 _CUT_BLOCK = Matcher(rf"{_BEGIN}{_LINE}(?:{_GAP}{_LINE})*(?:{_GAP}{_SHORT}\z)?")
 _PUBLIC = Matcher(
@@ -95,14 +103,20 @@ _RUN = Matcher(r"[A-Za-z0-9+/_-]{32,}={0,2}")
 _FULL_LINE = Matcher(r"[\n]?[A-Za-z0-9+/]{76}")
 _OPEN_TAIL = 32
 _OPEN_RUN = Matcher(r"[A-Za-z0-9+/_-]{30,32}={0,2}")
-_WORDS = Matcher(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_KINDS = bytes(
+    b"A"[0] if 65 <= code <= 90 else b"a"[0] if 97 <= code <= 122 else b"1"[0] if 48 <= code <= 57 else b"-"[0]
+    for code in range(256)
+)
+_CHANGES = (b"aA", b"a1", b"1a", b"1A", b"A1", b"AAa")
+"""Where a word ends: a capital may begin one, so "Aa" is not among them."""
+
 
 _IMAGES = (b"iVBORw0KGgo", b"/9j/", b"R0lGOD", b"UklGR", b"JVBERi0", b"PHN2Zy", b"AAABAA", b"SUkqA", b"TU0AK", b"Qk0")
 _PUBLIC_KEYS = (b"AAAAB3NzaC1", b"AAAAC3NzaC1", b"AAAAE2VjZHNh", b"AAAAGnNrLX", b"AAAAInNrLW")
 _SUMS = (b"sha1", b"sha224", b"sha256", b"sha384", b"sha512", b"md5", b"h1")
 _PLAIN_WORDS = frozenset(
     b"true false null none nil yes no undefined string required optional redacted token tokens secret password auth "
-    b"authentication authorization scheme header headers format".split()
+    b"authentication authorization scheme header headers format bearer basic digest negotiate".split()
 )
 _NOT_VALUES = (
     b"file",
@@ -160,6 +174,10 @@ def _option(name: bytes, value: bytes) -> bool:
     return _has_word(value) and not (b"key" in word and _is_path(value))
 
 
+def _address(_name: bytes, value: bytes) -> bool:
+    return not value.partition(b"/")[0].isdigit() or b"/" not in value
+
+
 def _mixed(_name: bytes, value: bytes) -> bool:
     return any(48 <= byte <= 57 for byte in value)
 
@@ -171,34 +189,55 @@ _JUDGES: Mapping[Kind, Callable[[bytes, bytes], bool]] = {
     Kind.NUMBERED: _numbered,
     Kind.OPTION: _option,
     Kind.MIXED: _mixed,
+    Kind.ADDRESS: _address,
 }
 
 
 def looks_random(run: bytes) -> bool:
-    """Whether a run of letters and digits is too jumbled to be words: capitals, small letters and digits in short pieces."""
-    if not (any(65 <= b <= 90 for b in run) and any(97 <= b <= 122 for b in run) and any(48 <= b <= 57 for b in run)):
+    """Whether a run is too jumbled to be words: capitals, small letters and digits in pieces of under three."""
+    kinds = run.translate(_KINDS)
+    if not (b"A" in kinds and b"a" in kinds and b"1" in kinds):
         return False
-    pieces = [span.end - span.start for span in _WORDS.spans(run)]
-    return sum(pieces) < 3 * len(pieces)
+    apart = kinds.count(b"-")
+    pieces = 1 + apart + sum(kinds.count(change) for change in _CHANGES)
+    return len(kinds) - apart < 3 * pieces
 
 
+_VALUE = Matcher(rf"[A-Za-z0-9]{VALUE}*")
 _TOKENS = Matcher("|".join(f"(?:{row.pattern})" for row in TOKENS), longest=True)
 _CONTEXTS: tuple[tuple[Format, Matcher], ...] = tuple((row, Matcher(row.pattern, value=1)) for row in CONTEXTS)
+_BY_ANCHOR: Mapping[bytes, tuple[int, ...]] = {
+    anchor: tuple(index for index, row in enumerate(CONTEXTS) if anchor in row.anchors)
+    for anchor in sorted({anchor for row in CONTEXTS for anchor in row.anchors})
+}
 
 
 def find(data: bytes) -> list[Span]:
     """Every secret in `data` that a format knows, unordered and possibly overlapping."""
     spans = list(_TOKENS.spans(data))
     lowered = data.lower()
-    for row, matcher in _CONTEXTS:
-        if any(anchor in lowered for anchor in row.anchors):
-            judge = _JUDGES[row.kind]
-            spans.extend(s for s in matcher.spans(data) if judge(data[s.context : s.start], data[s.start : s.end]))
+    for index in {index for anchor, rows in _BY_ANCHOR.items() if anchor in lowered for index in rows}:
+        row, matcher = _CONTEXTS[index]
+        judge = _JUDGES[row.kind]
+        for span in matcher.spans(data):
+            if judge(data[span.context : span.start], data[span.start : span.end]):
+                spans.append(span)
+                spans.extend(_beyond_dollars(data, span))
     if b"PRIVATE KEY" in data:
         spans.extend(_WHOLE_BLOCK.spans(data))
         spans.extend(_CUT_BLOCK.spans(data))
     spans.extend(_random_runs(data))
     return spans
+
+
+def _beyond_dollars(data: bytes, span: Span) -> Iterator[Span]:
+    """The rest of a quoted value with dollar signs in it; the signs stay, and alone they begin no command."""
+    end = span.end
+    if data[span.start - 1 : span.start] not in (b'"', b"'"):
+        return
+    while data[end : end + 1] == b"$" and (more := _VALUE.at(data, end + 1)) is not None:
+        yield Span(span.context, more.start, more.end)
+        end = more.end
 
 
 def _random_runs(data: bytes) -> Iterator[Span]:
@@ -214,17 +253,27 @@ def _random_runs(data: bytes) -> Iterator[Span]:
 
 
 def _random_parts(data: bytes, run: Span) -> Iterator[Span]:
-    """The jumbled part of a run: one long segment of a path, or all of it when slashes are as rare as in base64."""
+    """The jumbled part of a run: all of it when slashes are as rare as in base64, else a long segment of a path."""
     text = data[run.start : run.end]
-    whole = text.count(b"/") <= 2 + len(text) // 32
-    if whole and looks_random(text) and not _is_path(text):
-        yield run
-        return
     at = run.start
+    if text.count(b"/") <= 2 + len(text) // 32 and looks_random(text):
+        lead = _words_ahead(text)
+        yield Span(at + lead, at + lead, run.end)
+        return
     for segment in text.split(b"/"):
-        if len(segment) >= 32 and looks_random(segment):
+        if len(segment) >= _SHORTEST_RUN and looks_random(segment):
             yield Span(at, at, at + len(segment))
         at += len(segment) + 1
+
+
+def _words_ahead(text: bytes) -> int:
+    """Bytes of the segments at the beginning that are plain words or numbers: where a secret stands, not a part of it."""
+    length = 0
+    for segment in text.split(b"/")[:-1]:
+        if 0 < len(segment) < _SHORTEST_WORD or len(set(segment.translate(_KINDS)) - {_APART}) > 1:
+            break
+        length += len(segment) + 1
+    return length
 
 
 def _is_data(data: bytes, start: int, end: int) -> bool:
