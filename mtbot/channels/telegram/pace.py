@@ -1,0 +1,54 @@
+"""How fast one may speak: Telegram's flood limits as buckets, so that a 429 is the exception.
+
+About one message a second in a chat with short bursts, twenty a minute in a group, thirty a second overall; edits
+count. The real limits are not published, so what a 429 says always wins (the outbox obeys it).
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+
+CHATS_REMEMBERED = 1000
+
+
+class Bucket:
+    """``burst`` at once, then ``per_second``."""
+
+    def __init__(self, burst: float, per_second: float, now: float) -> None:
+        self._burst = burst
+        self._rate = per_second
+        self._level = burst
+        self._at = now
+
+    def take(self, now: float) -> float:
+        """Take one; how many seconds to wait before it may be used."""
+        self._level = min(self._burst, self._level + (now - self._at) * self._rate) - 1
+        self._at = now
+        return max(0.0, -self._level / self._rate)
+
+
+class Pace:
+    """The buckets of one bot."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._all = Bucket(30, 30, now())
+        self._chats: OrderedDict[int, tuple[Bucket, ...]] = OrderedDict()
+
+    def delay(self, chat: int) -> float:
+        """Take a place for a message to ``chat``; the seconds to wait for it."""
+        now = self._now()
+        buckets = self._chats.get(chat)
+        if buckets is None:
+            buckets = (Bucket(4, 1, now), Bucket(18, 1 / 3.2, now)) if chat < 0 else (Bucket(4, 1, now),)
+            self._chats[chat] = buckets
+            while len(self._chats) > CHATS_REMEMBERED:
+                self._chats.popitem(last=False)
+        self._chats.move_to_end(chat)
+        return max(bucket.take(now) for bucket in (self._all, *buckets))
+
+    async def wait(self, chat: int) -> None:
+        """Wait for a place."""
+        seconds = self.delay(chat)
+        if seconds > 0:
+            await asyncio.sleep(seconds)

@@ -1,0 +1,145 @@
+"""The long poll: updates are on disk before they are confirmed, and one that cannot be read is set aside alone.
+
+The loop heals by itself from everything but a rejected token. Acting on an update never holds up the next poll, and a
+press or /stop never waits behind another update of its chat.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Sequence
+
+import structlog
+from aiogram.types import Update
+from pydantic import ValidationError
+
+from mtbot.channels.telegram.translate import Me, translate
+from mtbot.channels.telegram.transport import Transport
+from mtbot.domain.errors import ChannelError, MtclawError, PollConflict, StorageError, Throttled, TokenRejected
+from mtbot.domain.ids import BotName, Digest
+from mtbot.domain.ports import Clock, Inbox
+from mtbot.domain.record import InboxRow
+from mtbot.domain.turn import Address, Inbound, InboundKind
+
+LONGEST_PAUSE = 30.0
+CONFLICT_PAUSE = 5.0
+
+_log = structlog.get_logger()
+Receive = Callable[[Inbound], Awaitable[None]]
+
+
+class Poller:
+    """Polls for one bot and hands on what people said."""
+
+    def __init__(self, transport: Transport, me: Me, inbox: Inbox, receive: Receive, clock: Clock) -> None:
+        self._transport = transport
+        self._me = me
+        self._inbox = inbox
+        self._receive = receive
+        self._clock = clock
+        self._offset: int | None = None
+        self._chains: dict[Address, asyncio.Task[None]] = {}
+        self._past: set[asyncio.Task[None]] = set()
+        self._conflict_told = False
+        self.last_success_ms: int | None = None
+
+    async def run(self) -> None:
+        """Poll until cancelled. TokenRejected ends it; everything else is waited out."""
+        pause = 1.0
+        while True:
+            try:
+                await self._once()
+                pause, self._conflict_told = 1.0, False
+                continue
+            except TokenRejected:
+                raise
+            except PollConflict as error:
+                wait = CONFLICT_PAUSE
+                self._tell_conflict(error)
+            except Throttled as error:
+                wait = error.retry_after
+            except StorageError as error:
+                _log.error("poll.not_stored", bot=self._me.name, error=str(error))
+                wait = pause
+            except ChannelError as error:
+                _log.warning("poll.failed", bot=self._me.name, error=str(error), retry_s=pause)
+                wait = pause
+            pause = min(LONGEST_PAUSE, pause * 2)
+            await asyncio.sleep(wait)
+
+    async def _once(self) -> None:
+        updates = await self._transport.updates(self._offset)
+        self.last_success_ms = self._clock.now_ms()
+        rows = [row for row in map(self._row, updates) if row is not None]
+        new = await self._inbox.store(rows, self._clock.now_ms())
+        if rows:
+            self._offset = rows[-1].update + 1
+        for row in new:
+            self.take_in(row)
+
+    def _tell_conflict(self, error: PollConflict) -> None:
+        if not self._conflict_told:
+            self._conflict_told = True
+            _log.error(
+                "poll.conflict",
+                bot=self._me.name,
+                error=error.message,
+                hint="another process reads this bot's updates, a webhook is set, or the token is known to others",
+            )
+
+    def _row(self, update: dict[str, object]) -> InboxRow | None:
+        ident = update.get("update_id")
+        if not isinstance(ident, int):
+            return None
+        payload = json.dumps(update, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+        digest = Digest(hashlib.sha256(payload.encode()).hexdigest())
+        return InboxRow(BotName(self._me.name), ident, digest, payload)
+
+    def read(self, row: InboxRow) -> Inbound | None:
+        """What a stored update says; None if nobody said anything, or if it cannot be read (which is logged)."""
+        try:
+            update = Update.model_validate(json.loads(row.payload), context={"bot": self._transport.bot})
+        except (ValidationError, ValueError) as error:
+            _log.error("poll.update_set_aside", bot=row.bot, update=row.update, error=type(error).__name__)
+            return None
+        return translate(update, self._me)
+
+    def take_in(self, row: InboxRow) -> None:
+        """Act on a stored update in the background, in order within its chat."""
+        inbound = self.read(row)
+        if inbound is None:
+            self._start(self._inbox.done(row.bot, row.update))
+            return
+        if inbound.kind is InboundKind.PRESS or inbound.command == "stop":
+            self._start(self._safely(inbound))
+            return
+        before = self._chains.get(inbound.address)
+        task = asyncio.create_task(self._after(before, inbound))
+        self._chains[inbound.address] = task
+        task.add_done_callback(lambda done: self._forget(inbound.address, done))
+
+    def _start(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._past.add(task)
+        task.add_done_callback(self._past.discard)
+
+    def _forget(self, address: Address, done: "asyncio.Task[None]") -> None:
+        if self._chains.get(address) is done:
+            del self._chains[address]
+
+    async def _after(self, before: "asyncio.Task[None] | None", inbound: Inbound) -> None:
+        if before is not None:
+            await asyncio.wait([before])
+        await self._safely(inbound)
+
+    async def _safely(self, inbound: Inbound) -> None:
+        try:
+            await self._receive(inbound)
+        except MtclawError as error:
+            _log.error("intake.failed", bot=self._me.name, code=error.code, error=str(error))
+
+    async def settle(self) -> None:
+        """Wait until everything taken in has been acted on."""
+        pending: Sequence[asyncio.Task[None]] = (*self._chains.values(), *self._past)
+        if pending:
+            await asyncio.wait(pending)

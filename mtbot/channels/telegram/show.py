@@ -1,0 +1,229 @@
+"""What a person is shown on Telegram: replies in parts, cards with buttons, edits, files, and a typing sign.
+
+Link previews are off in every send. A reply that the server will not take with its entities goes out as plain text.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+
+from aiogram.methods import AnswerCallbackQuery, EditMessageText, SendChatAction, SendDocument, SendMessage
+from aiogram.types import (
+    BufferedInputFile,
+    InlineKeyboardButton,
+    InlineKeyboardMarkup,
+    LinkPreviewOptions,
+    MessageEntity,
+    ReplyParameters,
+)
+
+from mtbot.channels.telegram.pace import Pace
+from mtbot.channels.telegram.render import Entity, EntityType, Part, plain, render, utf16_len
+from mtbot.channels.telegram.transport import Transport
+from mtbot.domain.errors import Ambiguous, ChannelError, Throttled, Unreachable
+from mtbot.domain.ids import BotName
+from mtbot.domain.record import Card, CardKind, Choice, OutboxItem, OutKind
+from mtbot.domain.turn import Address
+
+MAX_UNITS = 4096
+TYPING_SECONDS = 4.0
+LATER_PART_TRIES = 4
+
+_NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+
+
+def card_part(card: Card) -> Part:
+    """A card as text and entities: title, body verbatim, lines whose `code` is set off."""
+    title, body = str(card.title), str(card.body)
+    text = title
+    entities: list[Entity] = []
+    if card.kind is CardKind.QUESTION:
+        entities.append(Entity(EntityType.BOLD, 0, utf16_len(title)))
+    if body:
+        text += "\n"
+        entities.append(Entity(EntityType.PRE, utf16_len(text), utf16_len(body)))
+        text += body
+    for line in card.lines:
+        text += "\n"
+        text, found = _with_code(text, str(line))
+        entities += found
+    return Part(text, tuple(entities))
+
+
+def _with_code(text: str, line: str) -> tuple[str, list[Entity]]:
+    """``text`` with ``line`` behind it; what stands between backticks becomes code."""
+    pieces = line.split("`")
+    found = []
+    if len(pieces) % 2 == 0:
+        return text + line, []
+    for index, piece in enumerate(pieces):
+        if index % 2 and piece:
+            found.append(Entity(EntityType.CODE, utf16_len(text), utf16_len(piece)))
+        text += piece
+    return text, found
+
+
+def keyboard(choices: Sequence[Choice]) -> InlineKeyboardMarkup | None:
+    """One row of buttons; None for none."""
+    if not choices:
+        return None
+    row = [InlineKeyboardButton(text=choice.label, callback_data=choice.data) for choice in choices]
+    return InlineKeyboardMarkup(inline_keyboard=[row])
+
+
+def _entities(part: Part) -> list[MessageEntity]:
+    return [
+        MessageEntity(
+            type=entity.type.value, offset=entity.offset, length=entity.length, url=entity.url, language=entity.language
+        )
+        for entity in part.entities
+    ]
+
+
+class TelegramWay:
+    """One bot's way out; what goes where is decided by the item's address."""
+
+    def __init__(self, transport: Transport, pace: Pace) -> None:
+        self._transport = transport
+        self._pace = pace
+
+    async def deliver(self, item: OutboxItem, message: int | None) -> int | None:
+        """Send or edit. Raises the ChannelError that fits; the first part decides, later ones are tried here."""
+        if item.card is not None and item.kind is OutKind.EDIT and message is not None:
+            await self._edit(item.address, item.card, message)
+            return message
+        if item.card is not None:
+            return await self._card(item, item.card)
+        if item.text is None:
+            return None
+        parts = render(str(item.text))
+        first: int | None = None
+        for index, part in enumerate(parts):
+            if index == 0:
+                first = await self._send(item, part, quote=item.quote)
+            elif not await self._later(item, part):
+                break
+        return first
+
+    async def _later(self, item: OutboxItem, part: Part) -> bool:
+        """A part after the first: tried again while nothing was sent for certain; if it fails, that is said."""
+        for _ in range(LATER_PART_TRIES):
+            try:
+                await self._send(item, part, quote=None)
+            except Throttled as error:
+                await asyncio.sleep(min(error.retry_after, 60.0))
+            except Unreachable:
+                await asyncio.sleep(1.0)
+            except Ambiguous:
+                return True
+            except ChannelError:
+                break
+            else:
+                return True
+        try:
+            await self._send(item, Part("(The reply above is incomplete.)", ()), quote=None)
+        except ChannelError:
+            return False
+        return False
+
+    async def _send(
+        self, item: OutboxItem, part: Part, *, quote: int | None, buttons: InlineKeyboardMarkup | None = None
+    ) -> int:
+        await self._pace.wait(int(item.address.chat))
+        method = SendMessage(
+            chat_id=int(item.address.chat),
+            message_thread_id=item.address.thread,
+            text=part.text,
+            entities=_entities(part) or None,
+            reply_parameters=_quote(quote),
+            reply_markup=buttons,
+            disable_notification=item.silent or None,
+            link_preview_options=_NO_PREVIEW,
+        )
+        try:
+            sent = await self._transport.call(method)
+        except ChannelError as error:
+            if error.status != 400 or not part.entities or "entit" not in error.message.lower():
+                raise
+            bare = plain(part.text)
+            sent = await self._transport.call(method.model_copy(update={"text": bare[0].text, "entities": None}))
+        return sent.message_id
+
+    async def _card(self, item: OutboxItem, card: Card) -> int:
+        if card.attachment is not None:
+            await self._document(item, str(card.attachment))
+        return await self._send(item, card_part(card), quote=item.quote, buttons=keyboard(card.choices))
+
+    async def _document(self, item: OutboxItem, text: str) -> None:
+        """The whole text as a file; its name begins with its own SHA-256."""
+        await self._pace.wait(int(item.address.chat))
+        data = text.encode("utf-8", "replace")
+        name = f"{hashlib.sha256(data).hexdigest()[:12]}.txt"
+        await self._transport.call(
+            SendDocument(
+                chat_id=int(item.address.chat),
+                message_thread_id=item.address.thread,
+                document=BufferedInputFile(data, name),
+                disable_notification=True,
+            )
+        )
+
+    async def _edit(self, address: Address, card: Card, message: int) -> None:
+        await self._pace.wait(int(address.chat))
+        part = card_part(card)
+        method = EditMessageText(
+            chat_id=int(address.chat),
+            message_id=message,
+            text=part.text,
+            entities=_entities(part) or None,
+            reply_markup=keyboard(card.choices),
+            link_preview_options=_NO_PREVIEW,
+        )
+        try:
+            await self._transport.call(method)
+        except ChannelError as error:
+            if "not modified" not in error.message.lower():
+                raise
+
+    async def answer_press(self, bot: BotName, press_id: str, note: str) -> None:
+        """Answer a press; best effort, because a decision never depends on it."""
+        del bot
+        try:
+            await self._transport.call(
+                AnswerCallbackQuery(callback_query_id=press_id, text=note[:200], show_alert=len(note) > 60)
+            )
+        except ChannelError:
+            return
+
+
+def _quote(message: int | None) -> ReplyParameters | None:
+    return None if message is None else ReplyParameters(message_id=message, allow_sending_without_reply=True)
+
+
+class Typing:
+    """Says "typing" while a turn is worked on; never raises and never outlives its turn."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._tasks: dict[Address, asyncio.Task[None]] = {}
+
+    def working(self, address: Address) -> None:
+        """Begin."""
+        if address not in self._tasks:
+            self._tasks[address] = asyncio.create_task(self._repeat(address))
+
+    def resting(self, address: Address) -> None:
+        """End."""
+        task = self._tasks.pop(address, None)
+        if task is not None:
+            task.cancel()
+
+    async def _repeat(self, address: Address) -> None:
+        while True:
+            try:
+                await self._transport.call(
+                    SendChatAction(chat_id=int(address.chat), message_thread_id=address.thread, action="typing")
+                )
+            except ChannelError:
+                await asyncio.sleep(TYPING_SECONDS)
+            await asyncio.sleep(TYPING_SECONDS)

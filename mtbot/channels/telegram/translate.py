@@ -1,0 +1,127 @@
+"""An update of the Bot API as an Inbound, or nothing: what no person said to the bot is dropped here.
+
+Identity is the numeric ``from.id`` of a message that a person wrote themselves. Messages on behalf of a chat, by bots,
+forwards and edits never become an Inbound.
+"""
+
+from dataclasses import dataclass
+
+from aiogram.types import CallbackQuery, InaccessibleMessage, Message, MessageEntity, Update, User
+
+from mtbot.domain.ids import BotName, ChatId, ThreadId
+from mtbot.domain.turn import Actor, ActorKind, Address, Inbound, InboundKind, SourceRef, SurfaceName
+
+GENERAL_TOPIC = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Me:
+    """The bot itself: its name in the configuration, its id and its username (without @)."""
+
+    name: BotName
+    id: int
+    username: str
+
+
+def translate(update: Update, me: Me) -> Inbound | None:
+    """The inbound of an update, or None where there is nothing to act on."""
+    if update.callback_query is not None:
+        return _press(update.callback_query, update.update_id, me)
+    if update.message is not None:
+        return _message(update.message, update.update_id, me)
+    return None
+
+
+def _press(query: CallbackQuery, update_id: int, me: Me) -> Inbound | None:
+    message = query.message
+    if query.from_user.is_bot or message is None:
+        return None
+    chat = message.chat
+    thread = None
+    if not isinstance(message, InaccessibleMessage):
+        thread = _thread(message)
+    surface = SurfaceName.PRIVATE if chat.type == "private" else SurfaceName.GROUP
+    return Inbound(
+        Address(surface, me.name, ChatId(chat.id), thread),
+        _actor(query.from_user),
+        SourceRef(update_id, message.message_id),
+        InboundKind.PRESS,
+        "",
+        press_token=query.data or "",
+        press_id=query.id,
+    )
+
+
+def _message(message: Message, update_id: int, me: Me) -> Inbound | None:
+    sender = message.from_user
+    if sender is None or sender.is_bot or message.sender_chat is not None or message.forward_origin is not None:
+        return None
+    if message.chat.type not in ("private", "group", "supergroup"):
+        return None
+    text = message.text if message.text is not None else message.caption or ""
+    entities = (message.entities if message.text is not None else message.caption_entities) or []
+    if not text.strip():
+        return None
+    private = message.chat.type == "private"
+    address = Address(
+        SurfaceName.PRIVATE if private else SurfaceName.GROUP, me.name, ChatId(message.chat.id), _thread(message)
+    )
+    reply = message.reply_to_message
+    quoted = reply.message_id if reply is not None and _is_mine(reply, me) else None
+    kind, command, rest, meant = InboundKind.TEXT, "", text, private or quoted is not None
+    if entities and entities[0].type == "bot_command" and entities[0].offset == 0:
+        word, _, target = _slice(text, entities[0]).lstrip("/").partition("@")
+        if target and target.lower() != me.username.lower():
+            return None
+        kind, command, rest = InboundKind.COMMAND, word.lower(), _after(text, entities[0])
+        meant = meant or bool(target)
+    else:
+        mentioned, rest = _mention(text, entities, me)
+        meant = meant or mentioned
+    return Inbound(
+        address,
+        _actor(sender),
+        SourceRef(update_id, message.message_id),
+        kind,
+        rest.strip(),
+        command=command,
+        addressed=meant,
+        quoted=quoted,
+    )
+
+
+def _mention(text: str, entities: list[MessageEntity], me: Me) -> tuple[bool, str]:
+    """Whether the bot is mentioned by an entity, and the text without a mention at its start."""
+    for entity in entities:
+        named = entity.type == "mention" and _slice(text, entity).lower() == f"@{me.username.lower()}"
+        linked = entity.type == "text_mention" and entity.user is not None and entity.user.id == me.id
+        if named or linked:
+            return True, _after(text, entity) if entity.offset == 0 else text
+    return False, text
+
+
+def _is_mine(reply: Message, me: Me) -> bool:
+    return reply.from_user is not None and reply.from_user.id == me.id
+
+
+def _thread(message: Message) -> ThreadId | None:
+    """The topic, if there is one; General (id 1) must not be named."""
+    if not message.is_topic_message or message.message_thread_id is None or message.message_thread_id == GENERAL_TOPIC:
+        return None
+    return ThreadId(message.message_thread_id)
+
+
+def _actor(user: User) -> Actor:
+    return Actor(ActorKind.TELEGRAM, user.id, user.first_name)
+
+
+def _slice(text: str, entity: MessageEntity) -> str:
+    """The text of an entity; offsets count UTF-16 units."""
+    units = text.encode("utf-16-le", "surrogatepass")
+    part = units[entity.offset * 2 : (entity.offset + entity.length) * 2]
+    return part.decode("utf-16-le", "replace")
+
+
+def _after(text: str, entity: MessageEntity) -> str:
+    units = text.encode("utf-16-le", "surrogatepass")
+    return units[(entity.offset + entity.length) * 2 :].decode("utf-16-le", "replace")

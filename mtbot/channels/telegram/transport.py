@@ -1,0 +1,158 @@
+"""Calls to the Bot API: what went wrong is told apart by whether anything can have arrived.
+
+A connection that was not made may be tried again; a connection that broke after the request was written is
+``Ambiguous``. No error text holds the token, and nothing is read from the environment.
+"""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import aiohttp
+from aiogram import Bot
+from aiogram.client.session.aiohttp import AiohttpSession
+from aiogram.client.telegram import PRODUCTION, TelegramAPIServer
+from aiogram.exceptions import (
+    ClientDecodeError,
+    TelegramAPIError,
+    TelegramConflictError,
+    TelegramForbiddenError,
+    TelegramMigrateToChat,
+    TelegramRetryAfter,
+    TelegramUnauthorizedError,
+)
+from aiogram.methods import TelegramMethod
+
+from mtbot.domain.errors import Ambiguous, ChannelError, ChatGone, PollConflict, Throttled, TokenRejected, Unreachable
+from mtbot.domain.ids import BotName
+
+CALL_SECONDS = 30.0
+POLL_SECONDS = 25
+POLL_GRACE = 10.0
+ALLOWED_UPDATES = ("message", "callback_query")
+MAX_POLL_BYTES = 64 * 1024 * 1024
+
+_ResultT = TypeVar("_ResultT")
+_GONE = ("chat not found", "bot was kicked", "bot was blocked", "user is deactivated", "group chat was deactivated")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A bot as it is reached: its name here, its token, and the address of its server ("" for Telegram's own)."""
+
+    name: BotName
+    token: str
+    api_base_url: str = ""
+
+
+class _Session(AiohttpSession):
+    """aiogram's session with our reading of failures; 5xx bodies may be HTML and are not decoded."""
+
+    async def make_request(self, bot: Bot, method: TelegramMethod[Any], timeout: int | None = None) -> Any:
+        session = await self.create_session()
+        url = self.api.api_url(token=bot.token, method=method.__api_method__)
+        form = self.build_form_data(bot=bot, method=method)
+        seconds = self.timeout if timeout is None else timeout
+        try:
+            async with session.post(
+                url, data=form, timeout=aiohttp.ClientTimeout(total=seconds, sock_connect=10)
+            ) as answer:
+                status, content = answer.status, await answer.text()
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+            raise Unreachable("the Bot API server can't be reached") from _nameless(error)
+        except (TimeoutError, aiohttp.ClientError) as error:
+            raise Ambiguous(f"the connection broke during {method.__api_method__}") from _nameless(error)
+        if status >= 500:
+            raise ChannelError(f"the Bot API server answered {status}", status=status)
+        return self.check_response(bot=bot, method=method, status_code=status, content=content).result
+
+
+def _nameless(error: BaseException) -> RuntimeError:
+    """A stand-in for an exception whose text may hold the URL and with it the token."""
+    return RuntimeError(type(error).__name__)
+
+
+class Transport:
+    """One bot's way to its server."""
+
+    def __init__(self, account: Account) -> None:
+        base = account.api_base_url.rstrip("/")
+        server = TelegramAPIServer.from_base(base) if base else PRODUCTION
+        self._session = _Session(api=server, timeout=CALL_SECONDS)
+        self._url = server.api_url(token=account.token, method="getUpdates")
+        self.bot = Bot(account.token, session=self._session)
+        self.account = account
+
+    async def call(self, method: TelegramMethod[_ResultT]) -> _ResultT:
+        """Make one call. Raises the ChannelError that fits."""
+        try:
+            return await self.bot(method)
+        except TelegramRetryAfter as error:
+            raise Throttled("Telegram asks to slow down", float(error.retry_after)) from None
+        except TelegramMigrateToChat as error:
+            raise ChatGone("the group became a supergroup", status=400, moved_to=error.migrate_to_chat_id) from None
+        except TelegramUnauthorizedError:
+            raise TokenRejected("Telegram does not accept this bot token", status=401) from None
+        except TelegramConflictError as error:
+            raise PollConflict(error.message, status=409) from None
+        except TelegramForbiddenError as error:
+            raise ChatGone(error.message) from None
+        except TelegramAPIError as error:
+            if any(text in error.message.lower() for text in _GONE):
+                raise ChatGone(error.message, status=400) from None
+            raise ChannelError(error.message, status=400) from None
+        except ClientDecodeError:
+            raise Ambiguous("the Bot API server's answer could not be read") from None
+
+    async def updates(self, offset: int | None, limit: int = 100) -> list[dict[str, object]]:
+        """A long poll for raw updates, with a hard deadline. Raises the ChannelError that fits."""
+        body: dict[str, object] = {
+            "timeout": POLL_SECONDS,
+            "limit": limit,
+            "allowed_updates": list(ALLOWED_UPDATES),
+        }
+        if offset is not None:
+            body["offset"] = offset
+        session = await self._session.create_session()
+        try:
+            async with asyncio.timeout(POLL_SECONDS + POLL_GRACE):
+                async with session.post(
+                    self._url, json=body, timeout=aiohttp.ClientTimeout(total=None, sock_connect=10)
+                ) as answer:
+                    status, content = answer.status, await answer.content.read(MAX_POLL_BYTES)
+                    while chunk := await answer.content.read(MAX_POLL_BYTES):
+                        content += chunk
+        except (TimeoutError, aiohttp.ClientError) as error:
+            raise Unreachable("the long poll broke") from _nameless(error)
+        return _updates_of(status, content)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._session.close()
+
+
+def _updates_of(status: int, content: bytes) -> list[dict[str, object]]:
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError):
+        raise ChannelError(f"the Bot API server answered {status} without JSON", status=status) from None
+    if not isinstance(data, dict):
+        raise ChannelError("the Bot API server's answer is no object", status=status)
+    if data.get("ok") is True and isinstance(data.get("result"), list):
+        return [update for update in data["result"] if isinstance(update, dict)]
+    text = str(data.get("description", ""))[:200]
+    code = data.get("error_code", status)
+    if code == 401 or (code == 404 and "not found" in text.lower()):
+        raise TokenRejected("Telegram does not accept this bot token", status=401)
+    if code == 409:
+        raise PollConflict(text, status=409)
+    if code == 429:
+        raise Throttled("Telegram asks to slow down", _retry_after(data))
+    raise ChannelError(f"getUpdates: {text or code}", status=code if isinstance(code, int) else status)
+
+
+def _retry_after(data: dict[str, object]) -> float:
+    parameters = data.get("parameters")
+    value = parameters.get("retry_after") if isinstance(parameters, dict) else None
+    return float(value) if isinstance(value, int | float) else 5.0
