@@ -1,9 +1,9 @@
-"""The gateway's side of one running command: its socket, what came over it, and the future of its end."""
+"""The gateway's side of one supervisor: its socket, what came over it, and the future of its command's end."""
 
 import asyncio
 import json
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from mtbot.processes.ending import EndStatus, ProcessEnd, Survivor, read_end
 from mtbot.processes.output import Output, last_lines
@@ -15,22 +15,20 @@ _READ_BYTES = 256 * 1024
 
 
 class Command:
-    """One request on its way to its end. ``end`` is always resolved with a value, never with an exception."""
+    """One supervisor and the command it is given. ``end`` is always resolved with a value, never with an exception."""
 
-    def __init__(
-        self, request: SpawnRequest, channel: socket.socket, on_output: Callable[[bytes], None] | None
-    ) -> None:
+    def __init__(self, order: int, channel: socket.socket) -> None:
         self._loop = asyncio.get_running_loop()
         self.end: asyncio.Future[ProcessEnd] = self._loop.create_future()
         self.closed: asyncio.Future[None] = self._loop.create_future()
+        self.order = order
         self.supervisor: int | None = None
         self.asked_to_stop = False
-        self.order = 0
         self.overdue_checks = 0
         self._began = self._loop.time()
-        self._timeout = request.timeout_seconds
+        self._timeout: float | None = None
         self._channel = channel
-        self._on_output = on_output
+        self._on_output: Callable[[bytes], None] | None = None
         self._frames = FrameReader()
         self._live = bytearray()
         self._unseen = 0
@@ -39,11 +37,16 @@ class Command:
         channel.settimeout(0)
         self._loop.add_reader(channel, self._receive)
 
-    async def send_request(self, request: SpawnRequest) -> None:
-        """Send what to execute; a gateway that stops meanwhile has already sent its stop."""
+    async def begin(
+        self, request: SpawnRequest, on_output: Callable[[bytes], None] | None, streams: Sequence[int] = ()
+    ) -> None:
+        """Send the supervisor what to execute, with the descriptors of standard input and output if there are any."""
+        self._began = self._loop.time()
+        self._timeout = request.timeout_seconds
+        self._on_output = on_output
         data = json_frame(Kind.REQUEST, request.facts())
         try:
-            sent = self._channel.send(data)
+            sent = socket.send_fds(self._channel, [data], streams)
             if sent < len(data):
                 await self._loop.sock_sendall(self._channel, data[sent:])
         except OSError:

@@ -20,7 +20,8 @@ class BadRequest(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Resource limits of a command and all its children; None leaves what the service was started with.
+    """Resource limits of a command and all its children; None leaves what the service was started with (and no core
+    dumps).
 
     ``memory_bytes`` bounds address space, ``file_bytes`` one file, ``cpu_seconds`` each process. ``processes`` counts all
     processes of the user, not only the command's.
@@ -31,7 +32,7 @@ class Limits:
     file_bytes: int | None = None
     open_files: int | None = None
     processes: int | None = None
-    core_bytes: int | None = 0
+    core_bytes: int | None = None
 
     def by_name(self) -> dict[str, int]:
         """Return the limits that are set, under the names of the ``resource`` module."""

@@ -39,6 +39,7 @@ class Runner:
         self._restart = restart
         self._commands: dict[str, Command] = {}
         self._prevented: dict[str, None] = {}
+        self._waiting: Command | None = None
         self._orders = 0
         self._closing = False
         self._pause = 0.0
@@ -72,15 +73,30 @@ class Runner:
             return ProcessEnd(EndStatus.STOPPED, message="stopped before it started")
         if not self.alive:
             return ProcessEnd(EndStatus.FAILED_TO_START, message=self._why_not())
-        command = self._admit(request, on_output)
-        if isinstance(command, ProcessEnd):
-            return command
         try:
-            await command.send_request(request)
+            command = self._take_supervisor()
+        except OSError as failed:
+            return ProcessEnd(
+                EndStatus.FAILED_TO_START, message=f"the process spawner takes no order: {failed.strerror}"
+            )
+        self._admit(request.id, command)
+        try:
+            await self._begin(command, request, on_output)
+            self._order_ahead()
             return await asyncio.shield(command.end)
         except asyncio.CancelledError:
             command.ask_stop()
             raise
+
+    async def _begin(self, command: Command, request: SpawnRequest, on_output: Callable[[bytes], None] | None) -> None:
+        if request.stdin is None:
+            await command.begin(request, on_output)
+            return
+        stdin = _in_memory(request.stdin)
+        try:
+            await command.begin(request, on_output, [stdin])
+        finally:
+            os.close(stdin)
 
     async def stop(self, command_id: str) -> bool:
         """End the command and return once its tree is dead, within seconds; True if there was one.
@@ -124,31 +140,34 @@ class Runner:
 
     # handing over
 
-    def _admit(self, request: SpawnRequest, on_output: Callable[[bytes], None] | None) -> Command | ProcessEnd:
-        """Give a new socket pair to the spawner, which forks a supervisor that finds the request in it."""
-        try:
-            ours, theirs = socket.socketpair()
-            with theirs, contextlib.ExitStack() as held:
-                fds = [theirs.fileno()]
-                if request.stdin is not None:
-                    fds.append(_in_memory(request.stdin))
-                    held.callback(os.close, fds[-1])
+    def _order_supervisor(self) -> Command:
+        """Have the spawner fork a supervisor at the other end of a new socket; raises OSError if it takes no order."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
                 self._orders += 1
-                socket.send_fds(self._spawner.main, [self._orders.to_bytes(ORDER_BYTES, "big")], fds)
-        except OSError as failed:
-            with contextlib.suppress(UnboundLocalError):
+                socket.send_fds(self._spawner.main, [self._orders.to_bytes(ORDER_BYTES, "big")], [theirs.fileno()])
+            except OSError:
                 ours.close()
-            return ProcessEnd(
-                EndStatus.FAILED_TO_START, message=f"the process spawner takes no order: {failed.strerror}"
-            )
-        command = Command(request, ours, on_output)
-        command.order = self._orders
-        self._commands[request.id] = command
+                raise
+        return Command(self._orders, ours)
+
+    def _take_supervisor(self) -> Command:
+        """Return the supervisor that was ordered in advance, or a new one if there is none."""
+        waiting, self._waiting = self._waiting, None
+        return waiting if waiting is not None and not waiting.closed.done() else self._order_supervisor()
+
+    def _admit(self, command_id: str, command: Command) -> None:
+        self._commands[command_id] = command
         command.closed.add_done_callback(lambda _: self._socket_closed(command))
-        command.end.add_done_callback(lambda _: self._ended(request.id, command))
+        command.end.add_done_callback(lambda _: self._ended(command_id, command))
         if self._check is None:
             self._check = self._loop.call_later(_CHECK_SECONDS, self._look_after)
-        return command
+
+    def _order_ahead(self) -> None:
+        if self._waiting is None and self.alive:
+            with contextlib.suppress(OSError):  # the next command will say so
+                self._waiting = self._order_supervisor()
 
     def _why_not(self) -> str:
         if self._closing:
@@ -202,10 +221,14 @@ class Runner:
         self._alive = True
         spawner.main.settimeout(0)
         self._loop.add_reader(spawner.main, self._hear)
+        self._order_ahead()
 
     def _detach(self) -> None:
         if self._alive:
             self._alive = False
+            if self._waiting is not None:
+                self._waiting.close()
+                self._waiting = None
             self._loop.remove_reader(self._spawner.main)
             self._spawner.main.close()
             if not self._ready.done():

@@ -1,4 +1,4 @@
-"""Start, watch and end one command: output, processes and deadlines.
+"""Watch and end one command: output, processes and deadlines.
 
 The order of the ending is the point: the command's group and tree are signalled while the leader is still unreaped, so
 that its number cannot belong to anyone else; only then is it waited for; and the work is over when the kernel says that
@@ -10,7 +10,6 @@ import signal
 import time
 
 from . import tree
-from .launch import launch
 from .line import Line
 from .order import Order
 from .pump import Pump
@@ -28,23 +27,20 @@ _IDLE_SECONDS = 5.0
 
 
 class Execution:
-    """One command under way, from its fork to its END frame."""
+    """One command under way, from its exec to its END frame."""
 
-    def __init__(self, line: Line, order: Order) -> None:
+    """``times`` is when the start began: on the monotonic clock in seconds, and in clock ticks since boot."""
+
+    def __init__(self, line: Line, order: Order, leader: int, pump: Pump, times: tuple[float, int]) -> None:
         self._line = line
         self._order = order
-        output, self._output_in = os.pipe()
-        self._pump = Pump(output, order.keep)
-        self._report, self._report_in = os.pipe()
-        self._began = time.monotonic()
+        self._pump = pump
+        self._began, self._since = times
         self._deadline = None if order.timeout is None else self._began + order.timeout
-        self._leader = 0
-        self._leader_start = 0
-        self._leader_held = False
+        self._leader = leader
+        self._leader_held = True
         self._leader_end: tuple[int, int] | None = None
         self._no_children = False
-        self._started = False
-        self._failure = ""
         self._cause: str | None = None
         self._background = False
         self._term_at: float | None = None
@@ -53,21 +49,10 @@ class Execution:
         self._live_at = 0.0
         self._tick = _KILL_TICK_SECONDS
 
-    def run(self, stdin: int | None, to_reset: list[signal.Signals]) -> bool:
-        """Start, watch, end, report. Returns whether anything is left alive."""
-        try:
-            self._leader = launch(self._order, stdin, self._output_in, self._report_in, to_reset)
-        except OSError as refused:
-            message = f"cannot fork: {refused.strerror}"
-            self._line.say(json_frame(Kind.END, end_fields(EndWord.FAILED_TO_START, message=message)))
-            return False
-        self._leader_held = True
-        self._leader_start = tree.start_time(self._leader)
-        for fd in (self._output_in, self._report_in, stdin):
-            if fd is not None:
-                os.close(fd)
+    def run(self) -> bool:
+        """Watch, end, report. Returns whether anything is left alive."""
+        self._line.say(json_frame(Kind.STARTED, {"pid": self._leader, "supervisor": os.getpid()}))
         self._line.watch(self._pump.fd)
-        self._line.watch(self._report)
         while not self._step():
             pass
         return self._finish()
@@ -80,8 +65,6 @@ class Execution:
         if self._kill_at is not None and self._end_what_is_left(now):
             return True
         ready = self._line.wait(self._patience(time.monotonic()))
-        if self._report in ready:
-            self._read_report()
         if self._pump.fd in ready:
             self._read_output()
         self._pass_on_live(time.monotonic())
@@ -196,26 +179,13 @@ class Execution:
 
     # output
 
-    def _read_report(self) -> None:
-        data = os.read(self._report, 4096)
-        if data:
-            self._failure += data.decode("utf-8", "replace")
-            return
-        self._line.unwatch(self._report)
-        os.close(self._report)
-        self._report = -1
-        if not self._failure:
-            self._started = True
-            facts = {"pid": self._leader, "start": self._leader_start, "supervisor": os.getpid()}
-            self._line.say(json_frame(Kind.STARTED, facts))
-
     def _read_output(self) -> None:
         self._pump.read()
         if self._pump.ended:
             self._line.unwatch(self._pump.fd)
 
     def _pass_on_live(self, now: float) -> None:
-        if self._started and self._pump.has_live and now >= self._live_at:
+        if self._pump.has_live and now >= self._live_at:
             self._live_at = now + _LIVE_SECONDS
             self._line.say_live(*self._pump.take_live())
 
@@ -224,8 +194,6 @@ class Execution:
         ended = time.monotonic()
         while self._pump.read() and time.monotonic() < ended + _BACKGROUND_KILL_SECONDS:
             pass  # the limit is for a writer outside the tree
-        while self._report >= 0 and self._leader_end is not None:
-            self._read_report()
         self._live_at = ended
         self._pass_on_live(ended)
         left = self._survivors()
@@ -239,7 +207,7 @@ class Execution:
         mark = os.fsencode(self._order.mark)
         if not self._pump.ended or mark:
             pipe = None if self._pump.ended else self._pump.inode
-            pids += tree.newer_holders(self._leader, self._leader_start, pipe, mark)
+            pids += tree.newer_holders(self._leader, self._since, pipe, mark)
         named = (tree.describe(pid) for pid in dict.fromkeys(pids))
         return [process for process in named if process is not None]
 
@@ -248,8 +216,6 @@ class Execution:
         signaled = how in (os.CLD_KILLED, os.CLD_DUMPED)
         status = self._cause or (EndWord.SIGNALED if signaled else EndWord.EXITED)
         message = self._line.message if self._cause is not None else ""
-        if self._failure and self._cause is None:
-            status, message = EndWord.FAILED_TO_START, self._failure
         return end_fields(
             status,
             code=number if status == EndWord.EXITED else None,

@@ -1,36 +1,26 @@
-"""Fork and execute one command exactly as ordered, and say in one line why it could not start.
+"""Execute one command exactly as ordered, in a session of its own, and say in one line why it could not start.
 
-Between fork and exec the child is a copy of the supervisor. Everything that copy may not leave to the command is undone
-here: signal dispositions, masks, descriptors, session. The failure of any step travels through a pipe that a successful
-exec closes, so an empty pipe at its end is the proof of the start.
+There are two ways to the same end. A command without limits and containment parts is started by ``posix_spawn``, which
+copies no memory: that is the quick way, and most of the cost of a Python fork is copying. Parts have to be applied by the
+child to itself between fork and exec, so with them a real fork is needed; its failures travel through a pipe that a
+successful exec closes.
 """
 
 import errno
 import os
+import select
 import signal
+from collections.abc import Callable
 
-from . import kernel
 from .order import Order
 from .parts import PartFailed, apply_limits, apply_parts
 
-_STDERR = 2
 _CANNOT_START = 127
+_START_MILLISECONDS = 10_000
 
 
-def launch(order: Order, stdin: int | None, output: int, report: int, to_reset: list[signal.Signals]) -> int:
-    """Start the command in a new session and return its pid; ``report`` gets one line if it could not start.
-
-    ``output`` becomes standard output and error, ``stdin`` standard input (/dev/null if None). Raises OSError if the fork
-    itself fails.
-    """
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    try:
-        pid = os.fork()
-        if pid == 0:
-            _become(order, stdin, output, report, to_reset)
-        return pid
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+class CannotStart(Exception):
+    """The command did not start; the text is one line that says why."""
 
 
 def dispositions_to_reset() -> list[signal.Signals]:
@@ -39,64 +29,113 @@ def dispositions_to_reset() -> list[signal.Signals]:
     return [signal.Signals(number) for number in settable if signal.getsignal(number) != signal.SIG_DFL]
 
 
-def _become(order: Order, stdin: int | None, output: int, report: int, to_reset: list[signal.Signals]) -> None:
+def launch(order: Order, output: int, fds: list[int], to_reset: list[signal.Signals]) -> int:
+    """Start the command and return its pid; raises CannotStart.
+
+    ``output`` becomes standard output and error. The first of ``fds`` becomes standard input instead of /dev/null, the
+    second one standard output. The calling process moves to the command's folder.
+    """
+    _enter(order.cwd)
+    stdout = fds[1] if len(fds) > 1 else output
+    stdin = fds[0] if fds else os.open(os.devnull, os.O_RDONLY)
+    try:
+        if not order.parts and not order.limits:
+            return _first_that_starts(order, lambda path: _spawn(path, order, (stdin, stdout, output), to_reset))
+        return _fork(order, (stdin, stdout, output), to_reset)
+    finally:
+        if not fds:
+            os.close(stdin)
+
+
+def _spawn(path: str, order: Order, streams: tuple[int, int, int], to_reset: list[signal.Signals]) -> int:
+    actions = [(os.POSIX_SPAWN_DUP2, source, target) for target, source in enumerate(streams)]
+    return os.posix_spawn(
+        path, order.argv, order.env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=to_reset
+    )
+
+
+def _fork(order: Order, streams: tuple[int, int, int], to_reset: list[signal.Signals]) -> int:
+    report, report_in = os.pipe()
+    # No signal may reach a handler of the supervisor in its copy: it would be lost to the command.
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _become(order, streams, report_in, to_reset)
+    except OSError as refused:
+        raise CannotStart(f"cannot fork: {refused.strerror}") from refused
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        os.close(report_in)
+    try:
+        poller = select.poll()
+        poller.register(report, select.POLLIN)
+        failure = os.read(report, 4096) if poller.poll(_START_MILLISECONDS) else b"it does not get to its start"
+    finally:
+        os.close(report)
+    if failure:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise CannotStart(failure.decode("utf-8", "replace"))
+    return pid
+
+
+def _become(order: Order, streams: tuple[int, int, int], report: int, to_reset: list[signal.Signals]) -> None:
     """Never returns: ends in the command or in _exit."""
     try:
         os.setsid()
-        kernel.signal_on_parent_death(signal.SIGKILL)
         for number in to_reset:
             signal.signal(number, signal.SIG_DFL)
-        source = os.open(os.devnull, os.O_RDONLY) if stdin is None else stdin
-        os.dup2(source, 0)
-        os.dup2(output, 1)
-        os.dup2(output, _STDERR)
-        _enter(order.cwd)
+        for target, source in enumerate(streams):
+            os.dup2(source, target)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
         apply_limits(order.limits)
         apply_parts(order.parts)
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        _execute(order)
-    except PartFailed as failed:
-        _report(report, f"containment failed: {failed}")
-    except OSError as failed:
-        _report(report, failed.args[-1] if len(failed.args) == 1 else f"cannot start: {failed.strerror}")
+        _first_that_starts(order, lambda path: os.execve(path, order.argv, order.env))  # noqa: S606 - argv as decided
+    except (PartFailed, CannotStart) as failed:
+        _report(report, str(failed))
     except BaseException as failed:  # noqa: BLE001 - nothing may climb out of a forked copy of the supervisor
         _report(report, f"cannot start: {type(failed).__name__}: {failed}")
     finally:
         os._exit(_CANNOT_START)
 
 
+def _report(report: int, line: str) -> None:
+    os.write(report, line.replace("\n", " ").encode("utf-8", "backslashreplace")[:2000])
+
+
 def _enter(cwd: str) -> None:
     try:
         os.chdir(cwd)
     except FileNotFoundError:
-        raise OSError(f"working directory does not exist: {cwd}") from None
+        raise CannotStart(f"working directory does not exist: {cwd}") from None
     except NotADirectoryError:
-        raise OSError(f"working directory is not a directory: {cwd}") from None
+        raise CannotStart(f"working directory is not a directory: {cwd}") from None
     except OSError as refused:
-        raise OSError(f"working directory cannot be entered: {cwd}: {refused.strerror}") from None
+        raise CannotStart(f"working directory cannot be entered: {cwd}: {refused.strerror}") from None
 
 
-def _execute(order: Order) -> None:
+def _first_that_starts(order: Order, start: Callable[[str], int]) -> int:
+    """Try the program in every folder of the command's own PATH, as a shell would; a name with a slash is a path."""
     program = order.argv[0]
     candidates = [program]
     if "/" not in program:
         candidates = [f"{folder or '.'}/{program}" for folder in order.env.get("PATH", os.defpath).split(":")]
-    worst: OSError | None = None
+    worst: int = errno.ENOENT
     for candidate in candidates:
         try:
-            os.execve(candidate, order.argv, order.env)  # noqa: S606 - argv is exactly what was decided
-        except (FileNotFoundError, NotADirectoryError) as missing:
-            worst = worst or missing
+            return start(candidate)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
         except OSError as refused:
-            worst = refused
-            if refused.errno != errno.EACCES:
+            worst = refused.errno or errno.EIO
+            if worst != errno.EACCES:
                 break
-    raise OSError(_why_not(program, worst))
+    raise CannotStart(_why_not(program, worst))
 
 
-def _why_not(program: str, failed: OSError | None) -> str:
-    number = (failed.errno if failed is not None else None) or errno.ENOENT
-    if number in (errno.ENOENT, errno.ENOTDIR):
+def _why_not(program: str, number: int) -> str:
+    if number == errno.ENOENT:
         if "/" in program and os.path.exists(program):  # noqa: PTH110 - pathlib is not loaded here
             return f"the interpreter that {program} names does not exist"
         return f"program not found: {program}"
@@ -107,7 +146,3 @@ def _why_not(program: str, failed: OSError | None) -> str:
     if number == errno.E2BIG:
         return "arguments and environment are too long for the kernel"
     return f"cannot execute {program}: {os.strerror(number)}"
-
-
-def _report(report: int, line: str) -> None:
-    os.write(report, line.replace("\n", " ").encode("utf-8", "backslashreplace")[:2000])

@@ -11,6 +11,8 @@ import socket
 
 from .wire import BrokenFrame, EndWord, FrameReader, Kind, frame
 
+_READ_BYTES = 256 * 1024
+
 
 class Line:
     """The socket of one command, read and written without ever blocking, and the reasons to end that come over it."""
@@ -19,29 +21,24 @@ class Line:
         self.cause: str | None = None
         self.message = ""
         self.request: bytes | None = None
-        self._channel = channel
+        self.fds: list[int] = []
+        """Descriptors that came with the request: standard input, standard output."""
         self._spawner = spawner
+        self._channel: socket.socket | None = channel  # None after the gateway is gone
         self._frames = FrameReader()
         self._unsent = bytearray()
-        self._open = True
-        self._alarm, self._alarm_in = socket.socketpair()
-        self._alarm.settimeout(0)
-        self._alarm_in.settimeout(0)
-        signal.set_wakeup_fd(self._alarm_in.fileno(), warn_on_full_buffer=False)
-        channel.settimeout(0)
+        self._alarm, alarm_in = os.pipe()
+        os.set_blocking(alarm_in, False)
+        signal.set_wakeup_fd(alarm_in, warn_on_full_buffer=False)
         self._poller = select.poll()
-        self._poller.register(channel, select.POLLIN)
         self._poller.register(self._alarm, select.POLLIN)
+        channel.settimeout(0)
+        self._poller.register(channel, select.POLLIN)
 
     @property
     def unsent(self) -> bool:
         """Whether something waits to be sent to a gateway that may still take it."""
-        return self._open and bool(self._unsent)
-
-    @property
-    def open(self) -> bool:
-        """Whether the gateway still holds its end."""
-        return self._open
+        return self._channel is not None and bool(self._unsent)
 
     def watch(self, fd: int) -> None:
         """Let ``wait`` return when ``fd`` can be read."""
@@ -54,18 +51,21 @@ class Line:
     def wait(self, seconds: float) -> set[int]:
         """Wait for anything to happen, take in what concerns the line, and return the descriptors that can be read."""
         ready = {fd for fd, _ in self._poller.poll(max(0, int(seconds * 1000 + 0.999)))}
-        if self._alarm.fileno() in ready:
+        if self._alarm in ready:
             self._hear_alarm()
-        if self._channel.fileno() in ready:
+        if self._channel is not None and self._channel.fileno() in ready:
             self.listen()
             self._send_some()
         return ready
 
     def listen(self) -> None:
         """Take in what the gateway sent. Its closing, or nonsense from it, is a reason to end."""
-        while self._open:
+        while self._channel is not None:
             try:
-                data = self._channel.recv(262144)
+                data, fds, _, _ = socket.recv_fds(self._channel, _READ_BYTES, 2)
+                for fd in fds:
+                    os.set_inheritable(fd, False)  # noqa: FBT003 - positional only; a received descriptor survives exec
+                self.fds += fds
                 if not data:
                     self._gateway_gone()
                     return
@@ -81,13 +81,13 @@ class Line:
 
     def say(self, data: bytes) -> None:
         """Send a frame that must arrive; it is kept until the gateway takes it."""
-        if self._open:
+        if self._channel is not None:
             self._unsent += data
             self._send_some()
 
     def say_live(self, skipped: int, data: bytes) -> None:
         """Offer running output; a gateway that does not keep up misses it here and has it at the end."""
-        if self._open and not self._unsent:
+        if not self._unsent:
             self.say(frame(Kind.LIVE, skipped.to_bytes(8, "big") + data))
 
     def end(self, cause: str, message: str = "") -> None:
@@ -96,6 +96,11 @@ class Line:
             self.cause = cause
             self.message = message
 
+    def look_for_spawner(self) -> None:
+        """A new parent means that the spawner died, and with it the guard of what a dead supervisor leaves."""
+        if os.getppid() != self._spawner:
+            self.end(EndWord.LOST, "the process spawner died")
+
     def _obey(self, kind: Kind, payload: bytes) -> None:
         if kind is Kind.STOP:
             self.end(EndWord.STOPPED)
@@ -103,26 +108,19 @@ class Line:
             self.request = payload
 
     def _gateway_gone(self) -> None:
-        self._open = False
+        if self._channel is not None:
+            self._poller.unregister(self._channel)
+            self._channel.close()
+            self._channel = None
         self._unsent.clear()
-        self._poller.unregister(self._channel)
         self.end(EndWord.LOST, "the gateway is gone")
 
     def _hear_alarm(self) -> None:
-        try:
-            numbers = self._alarm.recv(4096)
-        except BlockingIOError:
-            return
-        if signal.SIGTERM in numbers:
+        if signal.SIGTERM in os.read(self._alarm, 4096):
             self.look_for_spawner()
 
-    def look_for_spawner(self) -> None:
-        """A new parent means that the spawner died, and with it the guard of what a dead supervisor leaves."""
-        if os.getppid() != self._spawner:
-            self.end(EndWord.LOST, "the process spawner died")
-
     def _send_some(self) -> None:
-        while self._unsent and self._open:
+        while self._unsent and self._channel is not None:
             try:
                 sent = self._channel.send(self._unsent)
             except BlockingIOError:
@@ -132,5 +130,5 @@ class Line:
                 self._gateway_gone()
                 return
             del self._unsent[:sent]
-        if self._open:
-            self._poller.modify(self._channel, select.POLLIN)
+            if not self._unsent:
+                self._poller.modify(self._channel, select.POLLIN)

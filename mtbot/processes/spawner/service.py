@@ -7,6 +7,7 @@ all supervisors, so what a killed supervisor leaves becomes its child, and no ch
 
 import gc
 import os
+import resource
 import select
 import signal
 import socket
@@ -55,6 +56,7 @@ class Service:
 
     def _prepare(self) -> None:
         kernel.hide_memory()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
         kernel.adopt_orphans()
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM):
             signal.signal(number, signal.SIG_IGN)
@@ -91,7 +93,7 @@ class Service:
 
     def _take_order(self) -> None:
         try:
-            data, fds, _flags, _ = socket.recv_fds(self._main, ORDER_BYTES, 2)
+            data, fds, _flags, _ = socket.recv_fds(self._main, ORDER_BYTES, 1)
         except BlockingIOError:
             return
         except OSError:
@@ -99,31 +101,27 @@ class Service:
         if len(data) != ORDER_BYTES or not fds:
             self._close()
             return
-        for fd in fds:
-            os.set_inheritable(
-                fd, False
-            )  # a received descriptor survives exec, and a command must not hold its own line
         number = int.from_bytes(data, "big")
         parent = os.getpid()
-        try:
-            pid = os.fork()
-        except OSError as refused:
-            self._say(Kind.LOST, {"order": number, "how": f"cannot fork: {refused.strerror}", "survivors": []})
-        else:
+        with socket.socket(fileno=fds[0]) as channel:
+            os.set_inheritable(fds[0], False)  # noqa: FBT003 - positional only; a received descriptor survives exec
+            try:
+                pid = os.fork()
+            except OSError as refused:
+                self._say(Kind.LOST, {"order": number, "how": f"cannot fork: {refused.strerror}", "survivors": []})
+                return
             if pid == 0:
-                self._become_supervisor(fds, parent)
-            self._supervisors[pid] = number
-        for fd in fds:
-            os.close(fd)
+                self._become_supervisor(channel, parent)
+        self._supervisors[pid] = number
 
-    def _become_supervisor(self, fds: list[int], parent: int) -> None:
+    def _become_supervisor(self, channel: socket.socket, parent: int) -> None:
         """Never returns."""
         status = _CRASHED
         try:
             self._main.close()
             self._alarm.close()
-            channel = socket.socket(fileno=fds[0])
-            status = supervise(channel, fds[1] if len(fds) > 1 else None, parent, self._to_reset)
+            self._alarm_in.close()
+            status = supervise(channel, parent, self._to_reset)
         except BaseException:  # noqa: BLE001 - a forked copy must never return into the spawner's loop
             status = _CRASHED
         finally:

@@ -10,6 +10,7 @@ parent is looked at once more.
 
 import os
 import signal
+import time
 
 _PROC = "/proc"
 
@@ -104,6 +105,11 @@ def describe(pid: int) -> Process | None:
         return None
     argv = words if words != [b""] else [b"[" + name + b"]"]
     return Process(pid, facts[2], int(uids[2]), [os.fsdecode(word) for word in argv])
+
+
+def ticks_now() -> int:
+    """Return the present in clock ticks since boot, the measure of a process's start."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 
 def start_time(pid: int) -> int:
