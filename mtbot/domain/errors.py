@@ -10,6 +10,7 @@
     │   └── InUseError         another gateway holds this database or this bot token
     ├── ConsentError           a ruling or a use of one was refused
     │   ├── NoSuchApproval
+    │   ├── NameTaken          the name of a new request is in use; choose another
     │   ├── AlreadyDecided     carries the row that won
     │   ├── NotAllowed         this actor may not decide this
     │   └── NotUsable          not approved, lapsed, already used, or bound to something else
@@ -100,6 +101,12 @@ class NoSuchApproval(ConsentError):
     """There is no request of that name."""
 
     code = "no_such_approval"
+
+
+class NameTaken(ConsentError):
+    """A new request cannot have this name, because another one has it; nothing was asked under it."""
+
+    code = "name_taken"
 
 
 class AlreadyDecided(ConsentError):

@@ -1,0 +1,1 @@
+"""The record on disk: SQLite or PostgreSQL behind ports; the only package that knows SQL."""

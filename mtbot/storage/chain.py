@@ -1,0 +1,210 @@
+"""Appending to the record: sequence and previous hash are taken under one lock, together with what they attest.
+
+Everything that writes an audit event goes through ``Chain.commit``, be it a bare event, a start or a ruling. The lock
+(BEGIN IMMEDIATE; on PostgreSQL the head row) is taken before any other row, so that two writers can never deadlock.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from sqlmodel import Session, select
+
+from mtbot.audit import VERSION, Mark, gap_draft, link
+from mtbot.domain.errors import RecordUnavailable, StorageError
+from mtbot.domain.ids import ApprovalId, BotName, CallId, ChatId, Digest, SessionId, ThreadId
+from mtbot.domain.record import AuditEvent, EventDraft, EventKind, Via, Word
+from mtbot.storage.anchor import Anchor
+from mtbot.storage.engine import Database
+from mtbot.storage.tables import EventRow, HeadRow, MarkRow
+
+T = TypeVar("T")
+
+
+class Pen:
+    """The right to append within one transaction; holds the lock on the end of the record."""
+
+    def __init__(self, session: Session, instance: str) -> None:
+        head = session.exec(select(HeadRow).with_for_update()).one_or_none()
+        if head is None:
+            raise RecordUnavailable("the audit record has lost its head row", hint="see mtclaw audit verify")
+        self._session = session
+        self._head = head
+        self._instance = instance
+        self.mark = Mark(head.seq, head.hash)
+
+    def append(self, *drafts: EventDraft) -> tuple[AuditEvent, ...]:
+        """Give ``drafts`` their places, in order."""
+        events = []
+        for draft in drafts:
+            event = link(draft, self.mark, self._instance)
+            self.mark = Mark(event.seq, event.hash)
+            self._session.add(event_row(event))
+            events.append(event)
+        self._head.seq, self._head.hash = self.mark.seq, self.mark.hash
+        self._session.flush()
+        return tuple(events)
+
+
+class Chain:
+    """The one way to append to the record of a database."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self.anchor = Anchor(db.place.anchor)
+        # what follows is touched only in the writer thread
+        self._checked = False
+        self._owed: Mark | None = None
+        self._anew = False
+
+    async def commit(self, at_ms: int, work: Callable[[Session, Pen], T]) -> T:
+        """The result of ``work`` in one durable transaction that holds the lock on the record.
+
+        RecordUnavailable when it cannot be written; errors that ``work`` raises on purpose undo everything. The first
+        commit of a process compares the record with this host's anchor and appends a GAP event if they differ.
+        """
+        return (await self._commit(at_ms, work))[0]
+
+    async def begin(self, at_ms: int) -> AuditEvent | None:
+        """Compare the record with the anchor now; the GAP event if one had to be appended."""
+        return (await self._commit(at_ms, lambda _session, _pen: None))[1]
+
+    async def _commit(self, at_ms: int, work: Callable[[Session, Pen], T]) -> tuple[T, AuditEvent | None]:
+        def transact(session: Session) -> tuple[T, AuditEvent | None, Mark]:
+            self._pay()
+            pen = Pen(session, str(self.db.instance))
+            gap = None if self._checked else self._compare(session, pen, at_ms)
+            return work(session, pen), gap, pen.mark
+
+        try:
+            result, gap, _ = await self.db.write(transact, after=lambda done: self._remember(done[1], done[2]))
+        except RecordUnavailable:
+            raise
+        except StorageError as fault:
+            raise RecordUnavailable(f"the record cannot be written: {fault.message}", hint=fault.hint) from fault
+        return result, gap
+
+    def _compare(self, session: Session, pen: Pen, at_ms: int) -> AuditEvent | None:
+        """Append what the anchor gives away. A start never repairs: verify stays red until somebody acknowledges."""
+        remembered: Mark | None = None
+        try:
+            remembered = self.anchor.read()
+        except StorageError as fault:
+            why = fault.message
+        else:
+            why = self._contradiction(session, pen, remembered)
+        name = anchor_mark(self.db.instance.host)
+        if session.get(MarkRow, name) is None:
+            # the file first: were it missing after a crash, the next start would miss it
+            if not why:
+                self._write(lambda: self.anchor.advance(pen.mark))
+            session.add(MarkRow(name=name, value=str(self.anchor.path)))
+        return pen.append(gap_draft(why, remembered, at_ms))[0] if why else None
+
+    def _contradiction(self, session: Session, pen: Pen, remembered: Mark | None) -> str:
+        if remembered is None:
+            known = session.get(MarkRow, anchor_mark(self.db.instance.host))
+            return "" if known is None else f"the audit anchor {self.anchor.path} of this host is missing"
+        if remembered.seq > pen.mark.seq:
+            return f"the record ends with event {pen.mark.seq}, but this host remembers event {remembered.seq}"
+        found = session.get(EventRow, remembered.seq)
+        # an event that is not there was pruned or lost; which of the two, verify can tell and a start cannot afford to
+        if found is not None and found.hash != remembered.hash:
+            return f"event {remembered.seq} is not the one that this host remembers"
+        return ""
+
+    def _remember(self, gap: AuditEvent | None, mark: Mark) -> None:
+        """Move the anchor after a commit. The events are on disk, so a fault here is the next commit's to report."""
+        self._checked = True
+        self._owed = mark
+        self._anew = self._anew or gap is not None
+        with suppress(RecordUnavailable):
+            self._pay()
+
+    def _pay(self) -> None:
+        """Bring the anchor up to what was committed; RecordUnavailable while that is not possible."""
+        owed = self._owed
+        if owed is None:
+            return
+        self._write(lambda: self.anchor.restart(owed) if self._anew else self.anchor.advance(owed))
+        self._owed, self._anew = None, False
+
+    def _write(self, move: Callable[[], None]) -> None:
+        try:
+            move()
+        except StorageError as fault:
+            raise RecordUnavailable(fault.message, hint="nothing runs until it can be written") from fault
+
+
+def anchor_mark(host: str) -> str:
+    """The name under which the database notes that ``host`` keeps an anchor."""
+    return f"anchor:{host}"
+
+
+def event_row(event: AuditEvent) -> EventRow:
+    """The row of a new event."""
+    draft = event.draft
+    return EventRow(
+        seq=event.seq,
+        version=VERSION,
+        instance=event.instance,
+        kind=draft.kind,
+        at_ms=draft.at_ms,
+        session=draft.session,
+        call=draft.call,
+        tool=draft.tool,
+        command=draft.command,
+        cwd=draft.cwd,
+        bot=draft.bot,
+        chat=draft.chat,
+        thread=draft.thread,
+        message=draft.message,
+        requester=draft.requester,
+        decider=draft.decider,
+        via=draft.via,
+        digest=draft.digest,
+        word=draft.word,
+        stage=draft.stage,
+        rule=draft.rule,
+        reason=draft.reason,
+        approval=draft.approval,
+        profile=draft.profile,
+        exit_code=draft.exit_code,
+        duration_ms=draft.duration_ms,
+        dropped=draft.dropped,
+        detail=draft.detail,
+        previous=event.previous,
+        hash=event.hash,
+    )
+
+
+def event_of(row: EventRow) -> AuditEvent:
+    """The event of a row. ValueError if somebody wrote words into it that are none of ours."""
+    draft = EventDraft(
+        kind=EventKind(row.kind),
+        at_ms=row.at_ms,
+        session=SessionId(row.session),
+        call=CallId(row.call),
+        tool=row.tool,
+        command=row.command,
+        cwd=row.cwd,
+        bot=BotName(row.bot),
+        chat=ChatId(row.chat),
+        thread=None if row.thread is None else ThreadId(row.thread),
+        message=row.message,
+        requester=row.requester,
+        decider=row.decider,
+        via=Via(row.via),
+        digest=Digest(row.digest),
+        word=Word(row.word),
+        stage=row.stage,
+        rule=row.rule,
+        reason=row.reason,
+        approval=None if row.approval is None else ApprovalId(row.approval),
+        profile=row.profile,
+        exit_code=row.exit_code,
+        duration_ms=row.duration_ms,
+        dropped=row.dropped,
+        detail=row.detail,
+    )
+    return AuditEvent(row.seq, row.instance, draft, row.previous, row.hash)

@@ -1,0 +1,120 @@
+"""A database opened once: checked, current, and worked on by one thread with two connections.
+
+The durable connection (synchronous=FULL) carries audit, approvals, inbox, outbox and cron claims; the swift one
+(NORMAL) carries reads, leases and plain history, where losing the last second in a power cut costs nothing. Opening
+for reading neither creates nor changes anything; opening for writing creates or migrates, and refuses a damaged file.
+"""
+
+import sqlite3
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, SQLModel
+
+from mtbot.domain.errors import SealError, StorageError
+from mtbot.storage.connections import BUSY_S, Mode, explain
+from mtbot.storage.instance import Instance, this_instance
+from mtbot.storage.opening import Opened, open_reading, open_writing
+from mtbot.storage.place import Place
+from mtbot.storage.seal import Seal
+from mtbot.storage.writer import Writer
+
+T = TypeVar("T")
+
+DEADLINE_S = 2 * BUSY_S
+"""No piece of work is waited for longer than this."""
+
+
+class Database:
+    """An open database. Use ``open_for_writing`` or ``open_read_only``; ``close`` when done."""
+
+    def __init__(self, place: Place, writer: Writer, opened: Opened, instance: Instance) -> None:
+        self.place = place
+        self.instance = instance
+        self._writer = writer
+        self._pair = opened.pair
+        self._seal = opened.seal
+
+    @classmethod
+    async def open_for_writing(cls, place: Place, *, create: bool = True) -> "Database":
+        """Create (unless ``create`` is False) or migrate, check for damage, load the sealing key.
+
+        StorageError, SchemaError or SealError, each one line that says what to do; what exists is then unchanged.
+        """
+        return await cls._open(place, lambda: open_writing(place, create=create))
+
+    @classmethod
+    async def open_read_only(cls, place: Place) -> "Database":
+        """Open what is there, also an older schema. StorageError ("no database yet at ..."), SchemaError for a newer."""
+        return await cls._open(place, lambda: open_reading(place))
+
+    @classmethod
+    async def _open(cls, place: Place, opening: Callable[[], Opened]) -> "Database":
+        writer = Writer("mtclaw-storage")
+        try:
+            opened = await writer.run(opening)
+        except BaseException:
+            writer.close()
+            raise
+        return cls(place, writer, opened, this_instance())
+
+    @property
+    def seal(self) -> Seal:
+        """What closes and opens boxes. SealError when the key is not there."""
+        if self._seal is None:
+            raise SealError(f"the key file {self.place.key} is missing", hint="put back the copy from your backup")
+        return self._seal
+
+    async def write(
+        self, work: Callable[[Session], T], *, durable: bool = True, after: Callable[[T], None] | None = None
+    ) -> T:
+        """The result of ``work`` in one transaction, on disk when this returns (``durable``).
+
+        ``after`` gets the result in the same thread once it is committed. What ``work`` raises on purpose undoes
+        everything; faults of the database are StorageError.
+        """
+        if self._pair.mode is Mode.READING:
+            raise StorageError(f"{self.place.label} is open for reading only")
+        engine = self._pair.durable if durable else self._pair.swift
+
+        def transact() -> T:
+            with explain(self.place), Session(engine, expire_on_commit=False) as session, session.begin():
+                result = work(session)
+            if after is not None:
+                after(result)
+            return result
+
+        return await self._writer.run(transact, DEADLINE_S)
+
+    async def read(self, work: Callable[[Session], T]) -> T:
+        """The result of ``work`` on one consistent view. StorageError."""
+
+        def look() -> T:
+            with explain(self.place), Session(self._pair.reading) as session:
+                return work(session)
+
+        return await self._writer.run(look, DEADLINE_S)
+
+    async def close(self) -> None:
+        """Finish what is queued and let the files go."""
+        await self._writer.run(self._pair.dispose)
+        self._writer.close()
+
+
+def insert_if_new(session: Session, row: SQLModel) -> bool:
+    """Insert ``row`` unless one of its unique keys is taken, also by a faster process; whether it was inserted."""
+    try:
+        with session.begin_nested():
+            session.add(row)
+    except IntegrityError as fault:
+        if _taken(fault):
+            return False
+        raise
+    return True
+
+
+def _taken(fault: IntegrityError) -> bool:
+    if isinstance(fault.orig, sqlite3.Error):
+        return fault.orig.sqlite_errorcode in (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
+    return getattr(fault.orig, "sqlstate", None) == "23505"

@@ -1,0 +1,86 @@
+"""Which schema a database has, seen by one SELECT, and the road from an older one to ours.
+
+Alembic costs a quarter of a second to import, so it is imported only when there is something to migrate; the order of
+its revisions is repeated here as a tuple, and a test keeps the two equal.
+"""
+
+from enum import StrEnum
+from pathlib import Path
+
+from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import DBAPIError
+
+from mtbot.domain.errors import SchemaError
+from mtbot.storage.tables import Base
+
+REVISIONS = ("0001",)
+"""Every revision of the schema, oldest first; the last is the one that this program reads and writes."""
+
+VERSION_TABLE = "mtclaw_schema"
+"""Where Alembic notes the revision."""
+
+_ADVISORY_LOCK = 0x6D74636C6177  # "mtclaw": migrations of one PostgreSQL database happen one after the other
+
+
+class Standing(StrEnum):
+    """How a database compares to this program."""
+
+    EMPTY = "empty"
+    BEHIND = "behind"
+    CURRENT = "current"
+    NEWER = "newer"
+    FOREIGN = "foreign"
+
+
+def standing(connection: Connection) -> Standing:
+    """Compare the schema; reads only. SQLAlchemyError if the database cannot be read."""
+    try:
+        with connection.begin():
+            found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all()  # noqa: S608
+    except DBAPIError:
+        with connection.begin():
+            names = set(inspect(connection).get_table_names())
+        if VERSION_TABLE in names:
+            raise
+        ours = names & set(Base.metadata.tables)
+        return Standing.FOREIGN if ours or (names and connection.dialect.name == "sqlite") else Standing.EMPTY
+    if not found:
+        return Standing.EMPTY
+    if any(revision not in REVISIONS for revision in found):
+        return Standing.NEWER
+    return Standing.CURRENT if REVISIONS[-1] in found else Standing.BEHIND
+
+
+def refuse(state: Standing, label: str) -> None:
+    """SchemaError for a database that this program must not touch."""
+    if state is Standing.NEWER:
+        raise SchemaError(
+            f"{label} was written by a newer mtclaw", hint="install that version or a later one; nothing was changed"
+        )
+    if state is Standing.FOREIGN:
+        raise SchemaError(
+            f"{label} holds tables that are not mtclaw's", hint="name another database; nothing was changed"
+        )
+
+
+def migrate(connection: Connection) -> None:
+    """Bring the schema to ours in one transaction; safe when two processes do it at once."""
+    from alembic import command  # noqa: PLC0415  see the module's docstring
+    from alembic.config import Config  # noqa: PLC0415  as above
+
+    config = Config()
+    config.set_main_option("script_location", str(migrations_directory()).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    with connection.begin():
+        if connection.dialect.name == "postgresql":
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK})"))
+        command.upgrade(config, "head")
+
+
+def migrations_directory() -> Path:
+    """Where the revisions lie: inside an installed package, or at the top of the source tree."""
+    package = Path(__file__).resolve().parents[1]
+    for candidate in (package / "_migrations", package.parent / "migrations"):
+        if (candidate / "env.py").is_file():
+            return candidate
+    raise SchemaError("this installation lacks its migrations", hint="install mtclaw again")

@@ -1,0 +1,258 @@
+"""The audit record: appended to, never changed; read in pages, verified as a stream, pruned only from its beginning."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from sqlalchemy import Select, delete, exists, func, or_
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col, select
+
+from mtbot.audit import ENDS, ChainFault, ChainReport, Mark, Verifier, prune_draft, settle
+from mtbot.domain.errors import NotUsable, StorageError
+from mtbot.domain.ids import ApprovalId, CallId, ChatId, SessionId
+from mtbot.domain.record import ApprovalState, AuditEvent, EventDraft, EventKind, Word
+from mtbot.storage.anchor import Anchor
+from mtbot.storage.chain import Chain, Pen, anchor_mark, event_of
+from mtbot.storage.engine import Database
+from mtbot.storage.instance import Instance, provably_dead
+from mtbot.storage.tables import ApprovalRow, EventRow, HeadRow, MarkRow, ParkedRow
+
+_CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events a page shows; None means any. ``since_ms`` is inclusive, ``until_ms`` is not."""
+
+    session: SessionId | None = None
+    chat: ChatId | None = None
+    kind: EventKind | None = None
+    word: Word | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+
+class Trail:
+    """The record of a database; implements AuditLog and everything that people ask of the record."""
+
+    def __init__(self, db: Database, chain: Chain) -> None:
+        self._db = db
+        self._chain = chain
+
+    async def begin(self, at_ms: int) -> AuditEvent | None:
+        """Compare the record with this host's anchor; the GAP event, if one had to be appended. RecordUnavailable."""
+        return await self._chain.begin(at_ms)
+
+    async def append(self, *drafts: EventDraft) -> tuple[AuditEvent, ...]:
+        """Chain and commit these events together, in order. RecordUnavailable."""
+        if not drafts:
+            return ()
+        return await self._chain.commit(drafts[0].at_ms, lambda _session, pen: pen.append(*drafts))
+
+    async def start(self, draft: EventDraft, approval: ApprovalId | None) -> AuditEvent:
+        """Commit the STARTED event of a call: once per call id, for ever, and with ``approval`` only if it is usable.
+
+        The start consumes the approval and wipes the parked turn, which goes on in memory from here.
+        NotUsable (also for a second start), RecordUnavailable: then nothing was written and nothing may run.
+        """
+        if draft.kind is not EventKind.STARTED:
+            raise ValueError(f"{draft.kind} starts nothing")
+        bare = settle(draft)
+
+        def work(session: Session, pen: Pen) -> AuditEvent:
+            begun = select(EventRow.seq).where(EventRow.call == bare.call, EventRow.kind == EventKind.STARTED)
+            if session.exec(begun).first() is not None:
+                raise NotUsable("used", f"call {bare.call} was started before")
+            row = None if approval is None else _usable(session, approval, bare)
+            (event,) = pen.append(bare)
+            if row is not None:
+                row.used_seq = event.seq
+                session.execute(delete(ParkedRow).where(col(ParkedRow.approval) == row.id))
+            return event
+
+        return await self._chain.commit(bare.at_ms, work)
+
+    async def page(
+        self, which: EventFilter = EventFilter(), *, before: int | None = None, limit: int = 50
+    ) -> tuple[AuditEvent, ...]:
+        """At most ``limit`` events with a sequence number below ``before``, newest first. StorageError."""
+
+        def work(session: Session) -> tuple[AuditEvent, ...]:
+            statement = select(EventRow).order_by(col(EventRow.seq).desc()).limit(limit)
+            if which.session is not None:
+                statement = statement.where(EventRow.session == which.session)
+            if which.chat is not None:
+                statement = statement.where(EventRow.chat == which.chat)
+            if which.kind is not None:
+                statement = statement.where(EventRow.kind == which.kind)
+            if which.word is not None:
+                statement = statement.where(EventRow.word == which.word)
+            upper = [one for one in (before, _first_at(session, which.until_ms)) if one is not None]
+            if upper:
+                statement = statement.where(col(EventRow.seq) < min(upper))
+            if which.since_ms is not None:
+                since = _first_at(session, which.since_ms)
+                if since is None:
+                    return ()
+                statement = statement.where(col(EventRow.seq) >= since)
+            return tuple(event_of(row) for row in session.exec(statement))
+
+        return await self._db.read(work)
+
+    async def trail_of(self, call: CallId) -> tuple[AuditEvent, ...]:
+        """Everything on record about one call, oldest first. StorageError."""
+        return (await self.trails_of((call,)))[call]
+
+    async def trails_of(self, calls: Sequence[CallId]) -> dict[CallId, tuple[AuditEvent, ...]]:
+        """The same for several calls at once; calls without any event have an empty trail."""
+
+        def work(session: Session) -> dict[CallId, tuple[AuditEvent, ...]]:
+            statement = select(EventRow).where(col(EventRow.call).in_(calls)).order_by(col(EventRow.seq))
+            found: dict[CallId, list[AuditEvent]] = {call: [] for call in calls}
+            for row in session.exec(statement):
+                found[CallId(row.call)].append(event_of(row))
+            return {call: tuple(events) for call, events in found.items()}
+
+        return await self._db.read(work)
+
+    async def unfinished(self) -> tuple[AuditEvent, ...]:
+        """STARTED events without an end whose process on this host is certainly dead, oldest first. StorageError."""
+        here = self._db.instance
+
+        def work(session: Session) -> tuple[AuditEvent, ...]:
+            events = (event_of(row) for row in session.scalars(_open_starts()))
+            return tuple(
+                one for one in events if (writer := Instance.parse(one.instance)) and provably_dead(writer, here)
+            )
+
+        return await self._db.read(work)
+
+    async def head(self) -> Mark:
+        """Where the record ends now; what is noted elsewhere to check against later. StorageError."""
+        return await self._db.read(_head)
+
+    async def verify(self, against: str = "") -> ChainReport:
+        """Read the whole record and name the first thing that is wrong; ``against`` is a hash noted elsewhere.
+
+        Works in small pieces, so that nobody who writes has to wait for it. StorageError.
+        """
+        anchor, complaint = await self._db.read(self._anchored)
+        verifier = Verifier(anchor, against)
+        after = 0
+        while True:
+            seen, after, head = await self._db.read(partial(_feed, verifier=verifier, after=after))
+            if seen < _CHUNK:
+                break
+        report = verifier.finish(head)
+        if report.whole and complaint:
+            return ChainReport(report.events, report.first, report.head, ChainFault(report.head.seq, complaint))
+        return report
+
+    async def acknowledge(self, reason: str, decider: str, at_ms: int) -> AuditEvent:
+        """Put on record that a person knows of the gaps so far, so that verify is green again. RecordUnavailable."""
+        draft = EventDraft(
+            EventKind.ACKNOWLEDGED,
+            at_ms,
+            SessionId(""),
+            CallId(""),
+            tool="",
+            command="",
+            decider=decider,
+            reason=reason,
+        )
+        return (await self.append(draft))[0]
+
+    async def prune(self, before_ms: int, at_ms: int, decider: str, limit: int = 20_000) -> int:
+        """Remove events older than ``before_ms`` from the beginning, at most ``limit``; how many. RecordUnavailable.
+
+        Stops before the first event of a call that still runs or waits, and before a gap nobody has acknowledged.
+        A PRUNED event keeps the hash of what was removed, so that verify stays green.
+        """
+
+        def work(session: Session, pen: Pen) -> int:
+            first: int | None = session.scalar(select(func.min(EventRow.seq)))
+            if first is None:
+                return 0
+            last = session.get(EventRow, min(_prunable(session, before_ms) - 1, first + limit - 1))
+            if last is None:
+                return 0
+            pen.append(prune_draft(Mark(last.seq, last.hash), at_ms, decider))
+            session.execute(delete(EventRow).where(col(EventRow.seq) <= last.seq))
+            return last.seq - first + 1
+
+        return await self._chain.commit(at_ms, work)
+
+    def _anchored(self, session: Session) -> tuple[Mark | None, str]:
+        anchor = Anchor(self._db.place.anchor)
+        try:
+            mark = anchor.read()
+        except StorageError as fault:
+            return None, fault.message
+        if mark is None and session.get(MarkRow, anchor_mark(self._db.instance.host)) is not None:
+            return None, f"the audit anchor {anchor.path} of this host is missing"
+        return mark, ""
+
+
+def _usable(session: Session, approval: ApprovalId, draft: EventDraft) -> ApprovalRow:
+    row = session.exec(select(ApprovalRow).where(ApprovalRow.id == approval).with_for_update()).one_or_none()
+    if row is None or row.state != ApprovalState.APPROVED:
+        raise NotUsable("not_approved", f"#{approval} is not approved")
+    if row.used_seq is not None:
+        raise NotUsable("used", f"#{approval} was used before")
+    if draft.at_ms >= row.expires_ms:
+        raise NotUsable("expired", f"#{approval} has lapsed")
+    if (row.digest, row.call) != (draft.digest, draft.call):
+        raise NotUsable("changed", f"#{approval} was given for something else")
+    return row
+
+
+def _first_at(session: Session, at_ms: int | None) -> int | None:
+    """The first event, by time, at or after that moment."""
+    if at_ms is None:
+        return None
+    statement = select(EventRow.seq).where(col(EventRow.at_ms) >= at_ms)
+    return session.exec(statement.order_by(col(EventRow.at_ms), col(EventRow.seq)).limit(1)).first()
+
+
+def _open_starts() -> "Select[tuple[EventRow]]":
+    end = aliased(EventRow)
+    ended = exists().where(col(end.call) == col(EventRow.call), col(end.kind).in_(ENDS))
+    statement = select(EventRow).where(EventRow.kind == EventKind.STARTED, ~ended)
+    return statement.order_by(col(EventRow.seq))
+
+
+def _head(session: Session) -> Mark:
+    row = session.exec(select(HeadRow)).one_or_none()
+    return Mark(0, "") if row is None else Mark(row.seq, row.hash)
+
+
+def _feed(session: Session, verifier: Verifier, after: int) -> tuple[int, int, Mark]:
+    """Feed the next events; how many, the last of them, and where the record ends on the same view."""
+    statement = select(EventRow).where(col(EventRow.seq) > after).order_by(col(EventRow.seq)).limit(_CHUNK)
+    seen, last = 0, after
+    for row in session.exec(statement):
+        seen, last = seen + 1, row.seq
+        try:
+            event = event_of(row)
+        except ValueError as fault:
+            verifier.unreadable(row.seq, str(fault))
+        else:
+            verifier.feed(event, row.version)
+    return seen, last, _head(session)
+
+
+def _prunable(session: Session, before_ms: int) -> int:
+    """The first sequence number that has to stay."""
+    lowest = select(func.min(EventRow.seq))
+    acknowledged = session.scalar(select(func.max(EventRow.seq)).where(EventRow.kind == EventKind.ACKNOWLEDGED)) or 0
+    waiting = select(ApprovalRow.call).where(
+        col(ApprovalRow.used_seq).is_(None), col(ApprovalRow.state).in_((ApprovalState.PENDING, ApprovalState.APPROVED))
+    )
+    running = [row.call for row in session.scalars(_open_starts())]
+    keep = (
+        session.scalar(lowest.where(col(EventRow.at_ms) >= before_ms)),
+        session.scalar(lowest.where(EventRow.kind == EventKind.GAP, col(EventRow.seq) > acknowledged)),
+        session.scalar(lowest.where(or_(col(EventRow.call).in_(waiting), col(EventRow.call).in_(running)))),
+    )
+    return min((one for one in keep if one is not None), default=_head(session).seq + 1)
