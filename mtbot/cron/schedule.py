@@ -7,8 +7,10 @@ a job with ``*`` in its hours keeps its cadence in real time.
 """
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
@@ -22,6 +24,7 @@ MACROS = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
 }
+_WEEK = 7 * 24 * 3600
 _LONGEST_MONTH = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -86,29 +89,58 @@ class Schedule:
     def next_runs(self, at_ms: int, count: int) -> tuple[int, ...]:
         """The next ``count`` instants after ``at_ms``, in order, none twice."""
         found: list[int] = []
-        last = at_ms
-        for moment in CronSim(self._line, self._local(at_ms)):
+        for due in self._walk(at_ms // 1000):
             if len(found) == count:
                 break
-            due = int(moment.timestamp()) * 1000
-            # in the second pass of a repeated hour cronsim names the first one again, which is over
-            if due > last:
-                found.append(due)
-                last = due
+            # asked within the second pass of a repeated hour, cronsim names the first pass, which is over
+            if due * 1000 > (found[-1] if found else at_ms):
+                found.append(due * 1000)
         return tuple(found)
+
+    def _walk(self, at: int) -> Iterator[int]:
+        """The instants (seconds) at which the line matches. With fixed hours cronsim knows what to do on odd days."""
+        if self._line.split()[1].startswith("*"):
+            yield from self._cadence(at)
+        else:
+            for moment in CronSim(self._line, self._local(at)):
+                yield int(moment.timestamp())
+
+    def _cadence(self, at: int) -> Iterator[int]:
+        """Every match in real time, walked from one change of clocks to the next, so that no shift hides a match."""
+        while True:
+            offset = self._offset(at + 1)
+            wall = datetime.fromtimestamp(at + offset, UTC)
+            due = int(next(CronSim(self._line, wall)).timestamp()) - offset
+            change = self._change(at + 1, due, offset)
+            if change is None:
+                at = due
+                yield due
+            else:
+                at = change - 1
+
+    def _offset(self, at: int) -> int:
+        return round((self._local(at).utcoffset() or timedelta()).total_seconds())
+
+    def _change(self, start: int, end: int, offset: int) -> int | None:
+        """The first second after ``start``, up to ``end``, at which the offset is another one."""
+        for late in (*range(start + _WEEK, end, _WEEK), end):
+            if self._offset(late) != offset:
+                week = range(max(start, late - _WEEK), late)
+                return week[0] + bisect_left(week, 1, key=lambda at: int(self._offset(at) != offset))
+        return None
 
     def describe(self, at_ms: int, now_ms: int | None = None) -> str:
         """An instant as it reads in this schedule's zone: ``Wed 2026-12-02 07:00 (+01:00)``.
 
         With ``now_ms``, the date is left out where the weekday alone says which day is meant.
         """
-        moment = self._local(at_ms)
-        near = now_ms is not None and 0 <= (moment.date() - self._local(now_ms).date()).days < 7
+        moment = self._local(at_ms // 1000)
+        near = now_ms is not None and 0 <= (moment.date() - self._local(now_ms // 1000).date()).days < 7
         offset = moment.strftime("%z")
         return f"{moment.strftime('%a %H:%M' if near else '%a %Y-%m-%d %H:%M')} ({offset[:3]}:{offset[3:5]})"
 
-    def _local(self, at_ms: int) -> datetime:
-        return datetime.fromtimestamp(at_ms // 1000, UTC).astimezone(self.zone)
+    def _local(self, at: int) -> datetime:
+        return datetime.fromtimestamp(at, UTC).astimezone(self.zone)
 
 
 def schedule_problem(text: str, zone: ZoneInfo) -> str | None:

@@ -213,6 +213,14 @@ def test_wildcard_hours_keep_their_cadence_over_a_change_of_clocks(line: str, st
     assert {(later - earlier) // 60_000 for earlier, later in pairwise(found)} == {step}
 
 
+@pytest.mark.parametrize("day", ["2026-10-04", "2026-04-05"])
+def test_a_change_by_half_an_hour_hides_no_match(day: str) -> None:
+    """On Lord Howe the clocks move by 30 minutes; a walk in whole hours would miss 03:00 to 03:30."""
+    schedule = Schedule.parse("*/15 */3 * * *", LORD_HOWE)
+    found = [schedule.describe(at)[15:20] for at in schedule.next_runs(ms(f"{day}T00:50", LORD_HOWE), 5)]
+    assert found == ["03:00", "03:15", "03:30", "03:45", "06:00"]
+
+
 def test_the_zone_of_the_job_counts_and_is_shown() -> None:
     """19:30 in Ho Chi Minh City is 12:30 in UTC, and the offset is printed."""
     schedule = Schedule.parse("30 19 * * *", SAIGON)
