@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -176,5 +177,7 @@ def test_an_answer_of_five_messages_is_better_as_a_file() -> None:
 def test_importing_the_renderer_imports_neither_the_parser_nor_aiogram() -> None:
     """A start must not pay for a first answer."""
     check = "import sys, mtbot.channels.telegram.render; print({'markdown_it', 'aiogram'} & set(sys.modules))"
-    run = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", check], cwd=Path(__file__).parents[4], capture_output=True, text=True, check=True
+    )
     assert run.stdout == "set()\n"

@@ -1,0 +1,9 @@
+"""Telegram as a surface: the only package that imports aiogram.
+
+Importing it costs next to nothing. It only arranges that aiogram, whenever one of the modules here first imports it,
+does not build the validators of some six hundred models at once (see `models`).
+"""
+
+from mtbot.channels.telegram.models import hold_back_building
+
+hold_back_building()

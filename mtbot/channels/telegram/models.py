@@ -1,0 +1,150 @@
+"""aiogram without building six hundred validators at its import: each model is built when it is first used.
+
+A plain import builds the validator of every type and method of the Bot API at once, of which a bot uses a few dozen:
+seconds and a hundred megabytes on the hosts that such bots live on. aiogram itself marks its types to be built late
+and then builds them all in one loop, because their annotations name each other. So this module lets the loop pass,
+keeps the names that the loop would have used, and hands them to every model that is built later.
+
+Only public names of pydantic and aiogram are touched. Where anything is not as expected, or where EAGER_VARIABLE is
+set, aiogram is imported as it is, slower and with the same result.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import ModuleType
+
+__all__ = ["EAGER_VARIABLE", "hold_back_building"]
+
+EAGER_VARIABLE = "MTCLAW_EAGER_MODELS"
+"""Environment variable that, when not empty, leaves aiogram's import alone."""
+
+_REBUILD = "model_rebuild"
+_BASES = {"aiogram.types.base": ("TelegramObject",), "aiogram.methods.base": ("TelegramMethod", "Response")}
+
+
+def hold_back_building() -> bool:
+    """Arranges that aiogram, when it is imported later, builds each model on first use; False where it can't.
+
+    Must run before aiogram's first import in the process, costs nothing by itself, and may run any number of times.
+    """
+    if any(isinstance(finder, _BaseFinder) for finder in sys.meta_path):
+        return True
+    if os.environ.get(EAGER_VARIABLE) or "aiogram" in sys.modules:
+        return False
+    sys.meta_path.insert(0, _BaseFinder())
+    return True
+
+
+class _BaseFinder(importlib.abc.MetaPathFinder):
+    """Finds the modules that define aiogram's base classes, and nothing else."""
+
+    def __init__(self) -> None:
+        self._builder = _LateBuilder()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The ordinary spec with a loader that prepares the base classes once they exist."""
+        if fullname not in _BASES:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.loader is None:
+            return None
+        spec.loader = _BaseLoader(spec.loader, self._builder)
+        return spec
+
+
+class _BaseLoader(importlib.abc.Loader):
+    """Loads as the ordinary loader does, then prepares the base classes."""
+
+    def __init__(self, ordinary: importlib.abc.Loader, builder: _LateBuilder) -> None:
+        self._ordinary = ordinary
+        self._builder = builder
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+        """Left to the ordinary loader."""
+        return self._ordinary.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Runs the module; its base classes leave it prepared."""
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._ordinary  # tracebacks and resource readers ask it, not this wrapper
+        module.__loader__ = self._ordinary
+        self._ordinary.exec_module(module)
+        if not _pydantic_builds_late():
+            return
+        for name in _BASES[module.__name__]:
+            base = getattr(module, name, None)
+            if isinstance(base, type):
+                self._builder.prepare(base)
+
+
+class _LateBuilder:
+    """Builds a model of aiogram when it is first used, with the names that aiogram's own loop would have used."""
+
+    def __init__(self) -> None:
+        self._names: Mapping[str, object] | None = None
+        self._kept: set[type] = set()
+        self._lock = threading.RLock()  # pydantic's rebuilding is not safe for two threads at once
+
+    def prepare(self, base: type) -> None:
+        """Makes the models below this base class build late. A base that pydantic doesn't know is left alone."""
+        config, inherited = getattr(base, "model_config", None), getattr(base, _REBUILD, None)
+        original = getattr(inherited, "__func__", None)
+        if not isinstance(config, dict) or original is None:
+            return
+        config["defer_build"] = True
+
+        def model_rebuild(
+            cls: type,
+            *,
+            force: bool = False,
+            raise_errors: bool = True,
+            _parent_namespace_depth: int = 2,
+            _types_namespace: Mapping[str, object] | None = None,
+        ) -> bool | None:
+            """As pydantic's, with aiogram's names behind those of the caller."""
+            given = _types_namespace or {}
+            if given.get(cls.__name__) is cls and not force:  # aiogram's loop over all its types
+                self._names = given
+                return None
+            with self._lock:
+                built: bool | None = original(
+                    cls,
+                    force=force,
+                    raise_errors=raise_errors,
+                    _parent_namespace_depth=_parent_namespace_depth + 1,
+                    _types_namespace={**self._names, **given} if self._names else _types_namespace,
+                )
+                if "[" in cls.__name__:
+                    self._kept.add(cls)  # pydantic forgets Response[Message] between two answers, and builds it again
+            return built
+
+        setattr(base, _REBUILD, classmethod(model_rebuild))
+
+
+@lru_cache(maxsize=1)
+def _pydantic_builds_late() -> bool:
+    """Whether this pydantic asks a model's own `model_rebuild` for a validator that was held back: tried, not assumed."""
+    from pydantic import BaseModel, ConfigDict  # noqa: PLC0415  by then aiogram has imported it
+
+    try:
+
+        class Probe(BaseModel):
+            model_config = ConfigDict(defer_build=True)
+
+            later: "KnownLater"  # type: ignore[name-defined]  # noqa: F821, UP037  nothing here is called so
+
+        _LateBuilder().prepare(Probe)
+        Probe.model_rebuild(_types_namespace={"Probe": Probe, "KnownLater": int})
+        return Probe.model_validate({"later": "1"}).model_dump() == {"later": 1}
+    except Exception:  # noqa: BLE001  whatever it is, the answer is no, and aiogram is imported the ordinary way
+        return False
