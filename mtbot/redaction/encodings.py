@@ -39,13 +39,13 @@ def _escaped(value: str) -> str:
 
 
 def _character(char: str) -> str:
-    if char == "_" or (char.isascii() and char.isalnum()):
+    if char.isascii() and char.isalnum():
         return char
     if char == "\n":
         return r"(?:\r?\n|\\{1,4}n|(?:%0[dD])?%0[aA]|\\u000[aA])"
     code = ord(char)
     octets = char.encode("utf-8")
-    forms = [r"\\{1,8}" if char == "\\" else rf"\\{{0,7}}{re.escape(char)}" if char.isascii() else char]
+    forms = [r"\\{1,8}" if char == "\\" else rf"\\{{0,7}}{re.escape(char)}"]
     forms.append("".join(f"%{_hex(octet)}" for octet in octets))
     forms.append("".join(rf"\\{{1,4}}x{_hex(octet)}" for octet in octets))
     forms.append("".join(rf"\\{{1,4}}0?{octet:03o}" for octet in octets))

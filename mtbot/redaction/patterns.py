@@ -10,6 +10,7 @@ UUIDs, paths, public keys, checksums and encoded image data are not secrets and 
 
 import base64
 import binascii
+import bisect
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Protocol, cast
 
@@ -93,7 +94,9 @@ _LINE = r"[A-Za-z0-9+/=]{16,}"
 _SHORT = r"[A-Za-z0-9+/=]{1,15}"
 _LABEL = r"(?:Proc-Type|DEK-Info|Version|Comment|Charset)[ \t]*:[ \t]*[A-Za-z0-9 .,/@:-]{0,120}"
 _BEGIN = rf"-----BEGIN (?:[A-Z0-9]+ ){{0,4}}PRIVATE KEY(?: BLOCK)?-----{_GAP}(?:{_LABEL}{_GAP})*"
-_WHOLE_BLOCK = Matcher(rf"{_BEGIN}(?:{_LINE}{_GAP})*(?:{_SHORT}{_GAP}){{0,2}}\+?-----END [A-Z0-9 ]{{1,60}}-----")
+_WHOLE_BLOCK = Matcher(
+    rf"{_BEGIN}(?:{_LINE}{_GAP})*(?:{_SHORT}{_GAP})?(?:{_LINE}{_GAP})*(?:{_SHORT}{_GAP}){{0,2}}\+?-----END [A-Z0-9 ]{{1,60}}-----"
+)
 _CUT_BLOCK = Matcher(rf"{_BEGIN}{_LINE}(?:{_GAP}{_LINE})*(?:{_GAP}{_SHORT}\z)?")
 _PUBLIC = Matcher(
     r"-----BEGIN (?:[A-Z0-9]+ ){0,3}(?:CERTIFICATE|PUBLIC KEY|CERTIFICATE REQUEST|X509 CRL|CMS|PKCS7|SIGNATURE|MESSAGE)"
@@ -214,7 +217,10 @@ _BY_ANCHOR: Mapping[bytes, tuple[int, ...]] = {
 
 def find(data: bytes) -> list[Span]:
     """Every secret in `data` that a format knows, unordered and possibly overlapping."""
-    spans = list(_TOKENS.spans(data))
+    runs = list(_RUN.spans(data))
+    readable = [run for run in runs if _is_data(data, run.start, run.end)]
+    public = list(_PUBLIC.spans(data)) if b"-----BEGIN " in data else []
+    spans = [token for token in _TOKENS.spans(data) if not (_in_run(token, readable) or _in_any(token, public))]
     lowered = data.lower()
     for index in {index for anchor, rows in _BY_ANCHOR.items() if anchor in lowered for index in rows}:
         row, matcher = _CONTEXTS[index]
@@ -226,8 +232,24 @@ def find(data: bytes) -> list[Span]:
     if b"PRIVATE KEY" in data:
         spans.extend(_WHOLE_BLOCK.spans(data))
         spans.extend(_CUT_BLOCK.spans(data))
-    spans.extend(_random_runs(data))
+    for run in sorted(set(runs) - set(readable)):
+        if not _in_any(run, public):
+            spans.extend(_random_parts(data, run))
     return spans
+
+
+def _in_run(token: Span, runs: list[Span]) -> bool:
+    """Whether `token` is a coincidence of letters inside one of `runs`, which are in order and apart."""
+    before = bisect.bisect_left(runs, token.start, key=_start) - 1
+    return before >= 0 and token.end <= runs[before].end
+
+
+def _start(span: Span) -> int:
+    return span.start
+
+
+def _in_any(span: Span, blocks: list[Span]) -> bool:
+    return any(block.start <= span.start and span.end <= block.end for block in blocks)
 
 
 def _beyond_dollars(data: bytes, span: Span) -> Iterator[Span]:
@@ -238,18 +260,6 @@ def _beyond_dollars(data: bytes, span: Span) -> Iterator[Span]:
     while data[end : end + 1] == b"$" and (more := _VALUE.at(data, end + 1)) is not None:
         yield Span(span.context, more.start, more.end)
         end = more.end
-
-
-def _random_runs(data: bytes) -> Iterator[Span]:
-    public: list[Span] | None = None
-    for run in _RUN.spans(data):
-        if _is_data(data, run.start, run.end):
-            continue
-        if public is None:
-            public = list(_PUBLIC.spans(data)) if b"-----BEGIN " in data else []
-        if any(block.start <= run.start < block.end for block in public):
-            continue
-        yield from _random_parts(data, run)
 
 
 def _random_parts(data: bytes, run: Span) -> Iterator[Span]:

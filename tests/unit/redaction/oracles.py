@@ -46,7 +46,7 @@ _RULES = {
         "airtable": r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}",
         "anthropic": r"sk-ant-(api|admin)0[1-3]-[A-Za-z0-9_-]{93}AA",
         "atlassian": r"ATATT3[A-Za-z0-9_-]{180}=[A-F0-9]{8}",
-        "aws secret": r"aws_secret_access_key ?= ?[A-Za-z0-9/+]{40}",
+        "aws secret": r"aws_secret_access_key(=| = )[A-Za-z0-9/+]{40}",
         "aws session": r"AWS_SESSION_TOKEN=[A-Za-z0-9/+]{100,200}==",
         "azure client secret": r"[A-Za-z0-9_~.]{3}[78]Q~[A-Za-z0-9_~.-]{34}",
         "bedrock": r"ABSK[A-Za-z0-9+/]{109,131}=",

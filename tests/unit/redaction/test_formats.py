@@ -70,7 +70,7 @@ def test_what_a_scanner_would_find_is_hidden(oracle: Oracle) -> None:
     """Random texts that match a scanner's rule do not match it any more once they are masked."""
     rule = re.compile(oracle.pattern)
 
-    @settings(max_examples=8, deadline=None, database=None)
+    @settings(max_examples=20, deadline=None, database=None)
     @given(st.from_regex(rule, fullmatch=True, alphabet=st.characters(max_codepoint=126)))
     def hides(text: str) -> None:
         masked = REDACTOR.mask(f"run {text} now")
