@@ -114,12 +114,17 @@ class Redactor:
     def _mark(self, value: bytes) -> str:
         mark = self._prints.get(value)
         if mark is None:
-            known = (fingerprint for matcher, fingerprint in self._values if matcher.is_whole(value))
-            mark = f"{_OPEN}{next(known, None) or self._fingerprint(value)}{_CLOSE}"
+            mark = f"{_OPEN}{self._configured(value) or self._fingerprint(value)}{_CLOSE}"
             if len(self._prints) >= _CACHE:
                 self._prints.clear()
             self._prints[value] = mark
         return mark
+
+    def _configured(self, written: bytes) -> str | None:
+        """The fingerprint of the configured value that `written` is a form of: the same one in every encoding."""
+        if self._exact is None or not self._exact.is_whole(written):
+            return None
+        return next(fingerprint for matcher, fingerprint in self._values if matcher.is_whole(written))
 
     def _fingerprint(self, value: bytes) -> str:
         digits = hmac.new(self._key, value, hashlib.sha256).hexdigest()[:4]

@@ -18,7 +18,10 @@ import re2
 
 from mtbot.redaction.formats import CONTEXTS, TOKENS, VALUE, Format, Kind
 
-_MEMORY = 64 << 20
+_MEMORY = 8 << 20
+_MEMORY_OF_MANY = 64 << 20
+"""Bytes for what one pass over the text looks for: all tokens, or all configured values."""
+
 _LONGEST_SECRET_RUN = 512
 _WRAP = 76
 """Line length of the base64 program and of MIME."""
@@ -58,7 +61,7 @@ class Matcher:
         """Compile; raises `re2.error` when RE2 cannot promise linear time."""
         options = re2.Options()
         options.log_errors = False
-        options.max_mem = _MEMORY
+        options.max_mem = _MEMORY_OF_MANY if longest else _MEMORY
         options.longest_match = longest
         self._engine = cast("_Engine", re2.compile(pattern, options))
         self._value = value
@@ -306,7 +309,7 @@ def _is_wrapped(data: bytes, start: int, end: int) -> bool:
         return False
     if end - start == _WRAP:
         return True
-    before = data[:start].rstrip(b"\r\n")
+    before = data[max(0, start - _WRAP - 4) : start].rstrip(b"\r\n")
     return _FULL_LINE.is_whole(before[-_WRAP - 1 :])
 
 
