@@ -24,7 +24,7 @@ _ADDRESS = re.compile(
     r"(?P<host>(?:[\w-]+\.)+(?=[\w-]*[^\W\d_])[\w-]{2,}|\d{1,3}(?:\.\d{1,3}){3}|(?<=://)[^\s/:?#]+)",
     re.IGNORECASE,
 )
-_DOTS = str.maketrans("\u3002\uff0e\uff61\u2024\u00b7", ".....")
+_DOTS = str.maketrans("\u3002\u00b7", "..")
 
 
 def linkable(url: str) -> bool:

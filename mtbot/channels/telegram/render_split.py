@@ -192,7 +192,6 @@ def _part(text: str, alive: Sequence[Span], start: int, end: int) -> Part | None
             offset = units.before(kept.start - start)
             length = units.before(kept.end - start) - offset
             entities.append(Entity(kept.type, offset, length, kept.url, kept.language))
-    entities.sort(key=lambda entity: (entity.offset, -entity.length))
     return Part(piece, tuple(entities))
 
 

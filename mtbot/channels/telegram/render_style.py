@@ -215,7 +215,6 @@ class Composer:
         self.write(text)
         self.close()
         self._open += waiting
-        self._renumber()
 
     def pre(self, text: str, language: str | None = None) -> None:
         """Appends a block of code at the margin; a block of which nothing shows is left out."""

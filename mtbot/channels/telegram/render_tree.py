@@ -162,8 +162,6 @@ class _Tree:
         for row in rows:
             for index, (name, cell) in enumerate(zip(head, row, strict=True)):
                 children = cell.children or []
-                if not name and not children:
-                    continue
                 if index == 0:
                     self.out.open(EntityType.BOLD)
                 self.out.write(f"{name}:{' ' if children else ''}" if name else "")

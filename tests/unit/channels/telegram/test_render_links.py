@@ -37,6 +37,7 @@ def test_only_addresses_that_the_server_takes_become_links(url: str, taken: bool
         ("here", "https://bank.example@evil.example/", "evil.example"),
         ("b\u0430nk.example", "https://bank.example", "bank.example"),
         ("bank\uff0eexample", "https://evil.example", "evil.example"),
+        ("bank\u3002example", "https://evil.example", "evil.example"),
         ("bank\u200b.exa\u200dmple", "https://evil.example", "evil.example"),
         ("10.0.0.1", "https://10.0.0.2/", "10.0.0.2"),
         ("http://intranet/x", "https://evil.example", "evil.example"),

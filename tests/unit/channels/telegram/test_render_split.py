@@ -23,6 +23,8 @@ def texts(text: str, limit: int, *spans: Span) -> list[str]:
         ("aaaa   \n \n\n  bbbb", 9, ["aaaa", "  bbbb"]),
         ("aaaa    bbbb", 6, ["aaaa", "bbbb"]),
         ("a bbbbbbbbbbbbbbbbbbbb", 16, ["a bbbbbbbbbbbbbb", "bbbbbb"]),
+        ("aaa\n\nbbbbbbbb bbbb cccc", 16, ["aaa\n\nbbbbbbbb", "bbbb cccc"]),
+        ("aaaa bbbbbbbbbbbbbbbbbb", 16, ["aaaa", "bbbbbbbbbbbbbbbb", "bb"]),
         ("abcdef", 6, ["abcdef"]),
         ("abcdef", 4, ["abcd", "ef"]),
         ("abcd ef", 4, ["abcd", "ef"]),

@@ -51,6 +51,11 @@ def test_an_inner_quote_gets_a_bar_since_quotes_do_not_nest() -> None:
     )
 
 
+def test_a_quote_begins_with_the_marker_of_a_list_in_it() -> None:
+    """The bullet is part of what is quoted."""
+    assert styled("> - a\n> - b") == Styled("• a\n• b", (Span(EntityType.BLOCKQUOTE, 0, 7),))
+
+
 def test_code_in_a_quote_in_an_item_starts_at_the_margin() -> None:
     """Neither a quote nor a block may begin in the middle of a line; the item's marker stands above."""
     assert styled("- > ```sh\n  >   ls\n  > ```\n- ```\n  x\n  ```\n  y") == Styled(
