@@ -3,8 +3,11 @@
 Each check looks at the sections that could be read, so one bad section does not hide what is wrong between the others.
 """
 
+import os
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -184,15 +187,17 @@ def _storage(parts: Parts) -> Iterator[Problem]:
             key = "dsn_env" if storage.dsn_env else "dsn_file"
             yield parts.fault("is for postgres; a sqlite file has no secret in its name", "storage", key)
         path = Path(storage.dsn)
-        above = next((p for p in path.parents if p.exists()), None)
-        if path.is_dir() or (above is not None and not above.is_dir()):
-            yield parts.fault("cannot be the path of a database file", "storage", "dsn")
+        if _type(path) is _FileType.DIRECTORY:
+            yield parts.fault("is a directory", "storage", "dsn")
+        blocking = next((p for p in path.parents if _type(p) is _FileType.OTHER), None)
+        if blocking is not None:
+            yield parts.fault(f"cannot be made: {blocking} is no directory", "storage", "dsn")
     elif parts.root.get("storage", "dsn") is None and not storage.dsn_ref.named:
         yield parts.fault("is missing: postgres needs dsn, dsn_env or dsn_file", "storage", "dsn")
 
 
 def _log(parts: Parts) -> Iterator[Problem]:
-    if parts.log and parts.log.file and parts.log.file.is_dir():
+    if parts.log and parts.log.file and _type(parts.log.file) is _FileType.DIRECTORY:
         yield parts.fault("is a directory", "log", "file")
 
 
@@ -209,7 +214,23 @@ def _paths(parts: Parts) -> Iterator[Problem]:
 
 
 def _below(path: Path, root: Path) -> bool:
-    return path.is_relative_to(root) or path.resolve().is_relative_to(root.resolve())
+    # realpath and not resolve: it answers for loops and for what may not be looked at, too
+    return path.is_relative_to(root) or Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+
+
+class _FileType(Enum):
+    """What lies at a path; UNKNOWN where nothing does or where it may not be looked at."""
+
+    DIRECTORY = auto()
+    OTHER = auto()
+    UNKNOWN = auto()
+
+
+def _type(path: Path) -> _FileType:
+    try:
+        return _FileType.DIRECTORY if stat.S_ISDIR(path.stat().st_mode) else _FileType.OTHER
+    except OSError:
+        return _FileType.UNKNOWN
 
 
 def _child_env(parts: Parts) -> Iterator[Problem]:

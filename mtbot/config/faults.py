@@ -23,7 +23,6 @@ _EXPECTED = {
     "model_type": "must be a mapping",
     "model_attributes_type": "must be a mapping",
     "missing": "is missing",
-    "too_short": "must not be empty",
 }
 
 

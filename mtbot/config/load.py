@@ -4,13 +4,14 @@ There are no fallbacks: a file with a fault is not used in part, and the last go
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from mtbot.config.channels import ChannelsSettings
+from mtbot.config.channels import BotSettings, ChannelsSettings
 from mtbot.config.checks import Parts, ScheduleProblem, check
 from mtbot.config.faults import judge
 from mtbot.config.overlay import Rewrite, profile_tree, short_forms, table
@@ -108,12 +109,25 @@ def load(
     return settings
 
 
+def _shell_warnings(profiles: Mapping[str | None, Profile]) -> Iterator[str]:
+    """A login or interactive shell reads start-up files, which then decide what an approved command means."""
+    for name, profile in profiles.items():
+        if name is not None and profile.tools.exec.shell == profiles[None].tools.exec.shell:
+            continue
+        if any(
+            flag in {"--login", "-i"} or re.fullmatch(r"-[a-z]*l[a-z]*", flag) for flag in profile.tools.exec.shell[1:]
+        ):
+            where = f"profiles.{name}." if name else ""
+            yield f"{where}tools.exec.shell is a login shell: its start-up files can change what a command means"
+
+
 class _Reader:
     """One reading of one file; collects problems until all that can be judged has been."""
 
     def __init__(self, file: Path, frame: Frame, rewrite: Rewrite) -> None:
         self.file = file
         self.root = rewrite.root
+        self.shared = rewrite.shared
         self.warnings = tuple(rewrite.warnings)
         self.problems = list(rewrite.problems)
         people = self._people()
@@ -123,6 +137,8 @@ class _Reader:
     def settings(self, environ: Mapping[str, str], schedule_problem: ScheduleProblem | None) -> Settings | None:
         """The settings, or None if there is any problem."""
         self._top_keys()
+        if self.shared is not None:
+            self.problems += judge(BotSettings, self.shared, self.frame)[1]
         channels = self._section("channels", ChannelsSettings)
         cron = self._section("cron", CronSettings)
         storage = self._section("storage", StorageSettings)
@@ -164,7 +180,7 @@ class _Reader:
             audit=audit,
             elevation=elevation,
             zone=zone,
-            warnings=self.warnings,
+            warnings=(*self.warnings, *_shell_warnings(profiles)),
         )
 
     def _section(self, key: str, model: type[S]) -> S | None:

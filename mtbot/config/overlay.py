@@ -23,9 +23,13 @@ _NOWHERE = Place(1, 1)
 
 @dataclass(slots=True)
 class Rewrite:
-    """The rewritten tree, with what was found wrong or worth a warning on the way."""
+    """The rewritten tree, with what was found wrong or worth a warning on the way.
+
+    ``shared`` holds the keys of the channel that bots inherit, so that they are judged even where every bot has its own.
+    """
 
     root: Table
+    shared: Table | None = None
     problems: list[Problem] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -103,6 +107,7 @@ def _named_bots(telegram: Table, rewrite: Rewrite) -> Table:
         if key in telegram.entries:
             message = f"belongs to one bot; beside bots it must stand as bots.NAME.{key}"
             rewrite.problems.append(Problem(telegram.entries[key].key_place, (*telegram.path, key), message))
+    rewrite.shared = replace(telegram, entries={k: e for k, e in telegram.entries.items() if k in _INHERITED})
     bots = telegram.get("bots")
     if isinstance(bots, Table):
         for name, entry in bots.entries.items():

@@ -113,6 +113,13 @@ class BuiltinDeny(Section):
     ask: tuple[RuleId, ...] = key((), says="Rules that become a question to a person.")
     off: tuple[RuleId, ...] = key((), says="Rules that are switched off.")
 
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> "BuiltinDeny":
+        both = [rule for rule in self.ask if rule in self.off]
+        if both:
+            raise ValueError(f"{both[0]} stands under ask and under off")
+        return self
+
 
 class AllowItem(Section):
     """One allow rule: a regular expression over one whole simple command, or an argv pattern with what it needs."""
@@ -141,6 +148,8 @@ class AllowItem(Section):
             return {"regex": value}
         if isinstance(value, dict) and ("regex" in value) == ("argv" in value):
             raise ValueError("must have argv, or be a regular expression (or have regex), and not both")
+        if isinstance(value, dict) and value.get("argv") == []:
+            raise ValueError("must have argv, and at least the program in it")
         return value
 
     @field_validator("argv")
@@ -270,12 +279,18 @@ class Root(Section):
         return {"path": value} if isinstance(value, str) else value
 
 
+def _not_empty(roots: tuple[Root, ...]) -> tuple[Root, ...]:
+    if not roots:
+        raise ValueError("must not be empty")
+    return roots
+
+
 class FilesystemSettings(Section):
     """The tools that read, list, write and edit files."""
 
     enabled: Flag = key(default=True, says="Whether the file tools exist.")
-    roots: tuple[Root, ...] = key(
-        min_length=1, says="Directories the tools are confined to.", implied="[agent.workspace]"
+    roots: Annotated[tuple[Root, ...], AfterValidator(_not_empty)] = key(
+        says="Directories the tools are confined to.", implied="[agent.workspace]"
     )
     write: WriteRule = key(WriteRule.ALLOW, says="Whether a write inside a read-write root needs a yes.")
     max_read_bytes: Annotated[int, size(16 * _MIB)] = key(262144, says="Most that one read returns.")

@@ -73,7 +73,6 @@ def key(
     says: str,
     alias: str | None = None,
     exclude: bool = False,
-    min_length: int | None = None,
     implied: str = "",
 ) -> Any:
     """A key of a section: its default as it would be written in the file, and one sentence for the reference page.
@@ -86,7 +85,6 @@ def key(
         description=says,
         alias=alias,
         exclude=exclude or None,
-        min_length=min_length,
         json_schema_extra={"implied": implied} if implied else None,
     )
 
