@@ -7,6 +7,7 @@ because its row was claimed, not because a timer rang.
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 
 import structlog
 
@@ -20,6 +21,8 @@ from mtbot.gateway.lanes import Lanes, Offered
 from mtbot.gateway.turns import NO_REPLY, Finished, Turns
 
 STOP_SECONDS = 10.0
+MISSED_WINDOW_MS = 86_400_000
+LATE_MS = 3_600_000
 
 _log = structlog.get_logger()
 
@@ -64,6 +67,15 @@ class Engine:
     wake: Callable[[], None]
 
 
+def latest(schedule: Schedule, after_ms: int, until_ms: int) -> int | None:
+    """The last occurrence after ``after_ms`` and not later than ``until_ms``."""
+    found = None
+    at = after_ms
+    while (at := schedule.next_after(at)) <= until_ms:
+        found = at
+    return found
+
+
 class Scheduler:
     """Fires jobs until it is closed."""
 
@@ -78,7 +90,6 @@ class Scheduler:
         self._host = host
         self._running: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._timers: dict[str, asyncio.TimerHandle] = {}
 
     async def run_now(self, job: Job, due_ms: int, *, deliver: bool) -> Ran | None:
         """Run one occurrence to its end; None if it exists already or the job is still running."""
@@ -148,6 +159,49 @@ class Scheduler:
     def _address(job: Job, due_ms: int) -> Address:
         label = f"job:{job.name}" + (f":run-{due_ms}" if job.ephemeral else "")
         return Address(SurfaceName.CRON, job.bot, ChatId(0), label=label)
+
+    async def run(self) -> None:
+        """Fire every enabled job when it is due, until cancelled. What was missed while nobody ran is noted, not run."""
+        from apscheduler.schedulers.asyncio import AsyncIOScheduler  # noqa: PLC0415 - only where jobs are on
+
+        from mtbot.cron.trigger import CrontabTrigger  # noqa: PLC0415 - as above
+
+        await self._note_missed()
+        clockwork = AsyncIOScheduler(timezone=UTC)
+        for job in self._jobs.values():
+            if job.enabled:
+                clockwork.add_job(
+                    self._due,
+                    CrontabTrigger(job.schedule),
+                    args=[job],
+                    id=job.name,
+                    misfire_grace_time=None,
+                    coalesce=True,
+                    max_instances=1,
+                )
+        clockwork.start()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            clockwork.shutdown(wait=False)
+
+    async def _due(self, job: Job) -> None:
+        """The latest instant at or before now is the occurrence that the timer rang for."""
+        now = self._clock.now_ms()
+        due = latest(job.schedule, now - LATE_MS, now)
+        if due is not None:
+            self._fire(job, due)
+
+    async def _note_missed(self) -> None:
+        """For each job that ran before: its latest occurrence since, if nobody was there for it."""
+        now = self._clock.now_ms()
+        for job in self._jobs.values():
+            last = await self._stores.runs.last(job.name) if job.enabled else None
+            due = None if last is None else latest(job.schedule, max(last.due_ms, now - MISSED_WINDOW_MS), now)
+            if due is not None:
+                session = self._address(job, due).session
+                await self._stores.runs.skipped(job.name, due, session, now, "the gateway was not running")
+                _log.warning("cron.missed", job=job.name, due_ms=due)
 
     def _fire(self, job: Job, due_ms: int) -> None:
         task = asyncio.create_task(self._fired(job, due_ms))

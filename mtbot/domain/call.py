@@ -106,6 +106,7 @@ class Call:
             "profile": facts.profile,
             "programs": sorted(facts.programs.items()),
             "operands": sorted(facts.operand_digests.items()),
+            "targets": [target.path for target in facts.targets],
         }
         text = json.dumps(bound, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
         return Digest(hashlib.sha256(text.encode()).hexdigest())
@@ -231,6 +232,8 @@ class Permit:
     """Proof that ``started`` is on record; only gate/ makes one, and only with one may a tool perform.
 
     ``runs`` is the exact text for the shell (empty for other tools). ``seq`` and ``hash`` are the started event's.
+    ``targets`` are the resolved paths that the decision was about, in the order of the tool's path arguments: a file
+    tool opens these and no others.
     """
 
     digest: Digest
@@ -240,6 +243,7 @@ class Permit:
     environment: Mapping[str, str]
     seq: int
     hash: str
+    targets: tuple[str, ...] = ()
 
 
 class Status(StrEnum):

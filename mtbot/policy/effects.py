@@ -10,10 +10,14 @@ from mtbot.domain.call import Access, Call, ToolSpec
 from mtbot.policy import allow, never, readings
 from mtbot.policy.lexer import Literal, NotLiteral, lex
 from mtbot.policy.reading_values import BashlexReading, Readings, SimpleCommand
+from mtbot.policy.rule import MAX_TEXT_BYTES
 from mtbot.policy.ruleset import RuleSet
 
 MAX_SCRIPTS = 16
 """Script operands that are bound by content; a command with more of them says that the rest is not."""
+
+MAX_WORDS = 256
+"""Words of a command that are looked up when the owner has denied paths."""
 
 _SCRIPT_RUNNERS = never.SHELLS | never.INTERPRETERS
 _TAKES_A_VALUE = frozenset({"-W", "-X", "-O", "-o", "--rcfile", "--init-file", "-r", "--require", "-I", "-L"})
@@ -73,6 +77,8 @@ def prepare(call: Call, spec: ToolSpec, rules: RuleSet) -> Prepared:
     """Read a call. Pure and total."""
     if call.tool != "exec":
         return Prepared(call, spec, rules, Wants(targets=_targets(call, spec)))
+    if len(call.command) > MAX_TEXT_BYTES or len(call.command.encode("utf-8", "replace")) > MAX_TEXT_BYTES:
+        return Prepared(call, spec, rules, Wants())
     found = readings.read(call.command)
     literal = lex(call.command)
     wants = Wants()
@@ -81,6 +87,9 @@ def prepare(call: Call, spec: ToolSpec, rules: RuleSet) -> Prepared:
         wants = Wants(asked.directory, asked.paths, asked.trees, asked.repository)
     scripts, unbound = _scripts(found.commands)
     programs = tuple(dict.fromkeys(c.argv[0].text for c in found.commands if c.argv and not c.argv[0].dynamic))
+    if rules.denied_paths:
+        words = dict.fromkeys(w.text for c in found.commands for w in (*c.argv, *(r.target for r in c.redirects)))
+        wants = replace(wants, paths=tuple(dict.fromkeys((*wants.paths, *words)))[:MAX_WORDS])
     wants = replace(wants, programs=programs[:64], scripts=scripts[:MAX_SCRIPTS], unbound=unbound)
     return Prepared(call, spec, rules, wants, found, literal)
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from mtbot.domain.call import ToolDefault
 from mtbot.policy.allow_rule import AllowRule
-from mtbot.policy.deny import DenyRules
+from mtbot.policy.deny import DenyRules, compile_rules
 from mtbot.policy.sensitive import Places
 
 
@@ -45,7 +45,7 @@ class RuleSet:
     """
 
     mode: Mode = Mode.APPROVAL
-    deny: DenyRules = field(default_factory=DenyRules)
+    deny: DenyRules = field(default_factory=compile_rules)
     allow: tuple[AllowRule, ...] = ()
     packs: tuple[str, ...] = ()
     places: Places = field(default_factory=lambda: Places(home="/"))

@@ -1,0 +1,182 @@
+"""The flow from an inbound to the outbox, built over an open office and a runner; surfaces are added by who needs them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from mtbot.agent.loop import Agent
+from mtbot.approvals.desk import Desk
+from mtbot.bootstrap.offline import Loaded, Office
+from mtbot.bootstrap.profiles import Kit, Profiles
+from mtbot.bootstrap.system import RandomNames
+from mtbot.config.secrets import Secret
+from mtbot.config.settings import Settings
+from mtbot.domain.errors import ConfigError
+from mtbot.domain.ids import BotName, ChatId, SessionId
+from mtbot.domain.ports import Classifier, Deliverer, Provider, Signs
+from mtbot.domain.turn import Address, SurfaceName
+from mtbot.gate.consent import Consent, Judges
+from mtbot.gate.facts import FactFinder
+from mtbot.gate.gate import Gate
+from mtbot.gateway.lanes import Lanes
+from mtbot.gateway.outbox import Mail, OutboxWorker
+from mtbot.gateway.recovery import Leftovers, Recovery
+from mtbot.gateway.turns import TurnFrame, Turns, TurnStores
+from mtbot.llm.classifier import ModelClassifier
+from mtbot.llm.openai import OpenAIProvider, Server
+from mtbot.policy.classify import question
+from mtbot.policy.ruleset import Mode
+from mtbot.processes.children import RunnerChildren
+from mtbot.processes.runner import Runner
+
+SLOTS = 4
+"""Turns that are worked on at once; one that waits for a person holds no slot."""
+
+
+class Providers:
+    """The clients of all configured model servers, opened when first used."""
+
+    def __init__(self, settings: Settings, secrets: Mapping[str, Secret], missing: tuple[str, ...]) -> None:
+        self._settings = settings
+        self._secrets = secrets
+        self._missing = missing
+        self._open: dict[tuple[str, int], OpenAIProvider] = {}
+
+    def get(self, name: str, *, retries: int | None = None) -> OpenAIProvider:
+        """The client of the provider called ``name``. ConfigError if its key cannot be had."""
+        settings = self._settings.providers[name]
+        tries = settings.max_retries if retries is None else retries
+        if (name, tries) not in self._open:
+            key = self._key(name)
+            self._open[name, tries] = OpenAIProvider(Server(settings.base_url, key, settings.timeout, tries))
+        return self._open[name, tries]
+
+    def _key(self, name: str) -> str:
+        ref = self._settings.providers[name].key_ref(name)
+        if not ref.named:
+            return ""
+        secret = self._secrets.get(ref.key)
+        if secret is None:
+            problems = tuple(line for line in self._missing if line.startswith(ref.key))
+            raise ConfigError(problems or (f"{ref.key}: there is no key",))
+        return secret.value
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for provider in self._open.values():
+            await provider.close()
+
+
+class _NoSigns:
+    def working(self, address: Address) -> None:
+        del address
+
+    def resting(self, address: Address) -> None:
+        del address
+
+
+@dataclass(slots=True)
+class Switchboard:
+    """Ways out and signs by surface, filled in as surfaces are built; calls before that are quiet."""
+
+    ways: dict[SurfaceName, Deliverer]
+    signs: Signs
+
+    def working(self, address: Address) -> None:
+        """Pass on."""
+        self.signs.working(address)
+
+    def resting(self, address: Address) -> None:
+        """Pass on."""
+        self.signs.resting(address)
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The flow of one process."""
+
+    office: Office
+    profiles: Profiles
+    providers: Providers
+    runner: Runner
+    board: Switchboard
+    turns: Turns
+    lanes: Lanes
+    outbox: OutboxWorker
+    recovery: Recovery
+
+    @property
+    def desk(self) -> Desk:
+        """The desk."""
+        return self.office.desk
+
+    @property
+    def loaded(self) -> Loaded:
+        """The configuration."""
+        return self.office.loaded
+
+    def wake(self) -> None:
+        """Something was queued to be said."""
+        self.outbox.wake()
+
+    async def close(self) -> None:
+        """End every child, then the connections, then the database."""
+        await self.runner.close()
+        await self.providers.close()
+        await self.office.close()
+
+
+def build_engine(office: Office, runner: Runner) -> Engine:
+    """Build the flow; nothing runs yet."""
+    loaded, stores = office.loaded, office.stores
+    providers = Providers(loaded.settings, loaded.secrets, loaded.missing)
+    profiles = Profiles(Kit(loaded, RunnerChildren(runner), _provider_of(providers)))
+    judges = Judges(office.desk, lambda: loaded.people, _classifier(loaded, providers))
+    gate = Gate(
+        profiles.gate,
+        FactFinder(profiles.world()),
+        Consent(judges, stores.trail, loaded.clock, loaded.redactor),
+        stores.trail,
+        loaded.clock,
+        loaded.redactor,
+    )
+    names = RandomNames()
+    board = Switchboard({}, _NoSigns())
+    turns = Turns(
+        Agent(gate, profiles.mind, names),
+        TurnStores(stores.history, stores.consents, stores.leases, stores.inbox),
+        TurnFrame(loaded.clock, names, loaded.redactor, board, str(office.db.instance), _history_turns(profiles)),
+    )
+    lanes = Lanes(turns.step, SLOTS)
+    outbox = OutboxWorker(Mail(stores.outbox, stores.consents), board.ways, loaded.clock)
+    recovery = Recovery(
+        Leftovers(stores.trail, stores.trail, stores.consents, stores.inbox, stores.outbox),
+        office.desk,
+        lanes,
+        loaded.clock,
+        loaded.redactor,
+    )
+    office.desk.wake = turns.wake = recovery.wake = outbox.wake
+    return Engine(office, profiles, providers, runner, board, turns, lanes, outbox, recovery)
+
+
+def _provider_of(providers: Providers) -> Callable[[str], Provider]:
+    return lambda name: providers.get(name)  # noqa: PLW0108 - get has a second parameter that must not be filled
+
+
+def _classifier(loaded: Loaded, providers: Providers) -> Classifier | None:
+    """A client without retries, only where some profile is in auto mode."""
+    for bot in (None, *loaded.settings.channels.telegram.bots):
+        settings = loaded.settings.profile_for(bot).tools.exec
+        if Mode(settings.mode.value) is Mode.AUTO:
+            ref = loaded.settings.model_ref(settings.auto.model)
+            return ModelClassifier(providers.get(ref.provider, retries=0), ref.model, question)
+    return None
+
+
+def _history_turns(profiles: Profiles) -> Callable[[SessionId], int]:
+    def turns(session: SessionId) -> int:
+        bot = str(session).split(":")[1] if str(session).startswith("telegram:") else ""
+        place = Address(SurfaceName.PRIVATE, BotName(bot), ChatId(0))
+        return profiles.of(place).settings.agent.max_history_turns
+
+    return turns

@@ -1,0 +1,65 @@
+"""The policy by itself, for commands that nobody proposes: reads the disk like the gate, runs and records nothing."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+
+from mtbot.bootstrap.offline import Loaded
+from mtbot.bootstrap.system import home_directory
+from mtbot.config.compile import compile_rules
+from mtbot.config.tools import DEFAULT_PATH
+from mtbot.domain.call import Call, Decision, Facts, Verdict
+from mtbot.domain.ids import BotName, CallId, ChatId, TurnId
+from mtbot.domain.turn import SYSTEM, Address, SurfaceName
+from mtbot.gate.facts import FactFinder, Surroundings
+from mtbot.policy.effects import Prepared, prepare
+from mtbot.policy.evaluate import evaluate
+from mtbot.policy.explain import explained
+from mtbot.policy.ruleset import RuleSet
+from mtbot.policy.sensitive import Places
+from mtbot.tools.exec import BY_RULE, SPEC
+from mtbot.tools.world import HostWorld
+
+
+class Judge:
+    """Decides as an attended chat would; without a configuration, by the built-in rules in mode approval."""
+
+    def __init__(self, loaded: Loaded | None) -> None:
+        home = str(home_directory())
+        self._rules = RuleSet(places=Places(home=os.path.realpath(home)))
+        self._cwd = os.path.realpath(os.getcwd())  # noqa: PTH109 - a text, as every path here
+        path: tuple[str, ...] = DEFAULT_PATH
+        if loaded is not None:
+            profile = loaded.settings.base
+            self._rules = compile_rules(profile, loaded.settings)
+            self._cwd = str(profile.tools.exec.cwd)
+            path = profile.tools.exec.path
+        self._around = Surroundings(home, ())
+        self._finder = FactFinder(HostWorld(home=home, path=path, places=self._rules.places))
+        self._runner = asyncio.Runner()
+
+    def decide(self, command: str) -> tuple[Prepared, Facts, Decision]:
+        """Read, look, decide."""
+        place = Address(SurfaceName.PRIVATE, BotName(""), ChatId(0))
+        call = Call(
+            CallId("check"), TurnId("check"), "exec", {"command": command}, self._cwd, place, SYSTEM, shell=BY_RULE
+        )
+        prepared = prepare(call, SPEC, self._rules)
+        facts = self._runner.run(self._finder.gather(call, prepared, self._around, tainted=False))
+        return prepared, facts, evaluate(prepared, facts)
+
+    def verdict(self, command: str) -> Mapping[str, object]:
+        """The decision as a JSON-ready mapping; ``runs`` is the exact text for the shell, if it would run."""
+        _, _, decision = self.decide(command)
+        return {
+            "verdict": decision.verdict.value,
+            "stage": decision.stage.value,
+            "rule": decision.rule,
+            "reason": decision.reason,
+            "commands": [list(argv) for argv in decision.commands],
+            "runs": decision.runs if decision.verdict is Verdict.RUN else None,
+        }
+
+    def explain(self, command: str) -> tuple[str, ...]:
+        """The whole story, a line each."""
+        return explained(*self.decide(command))

@@ -1,0 +1,152 @@
+"""Build what needs no network: configuration, redactor, database, record, desk. Loads neither aiogram nor httpx.
+
+The commands that only look use ``look``; what writes uses ``work``. Both give back one value that owns the database
+and must be closed.
+"""
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mtbot.bootstrap.system import RandomNames, SystemClock, home_directory, short_host, user_name
+from mtbot.config.load import Located, load, locate
+from mtbot.config.secrets import Secret, resolve_dsn, resolve_secret
+from mtbot.config.service import Driver
+from mtbot.config.settings import Settings
+from mtbot.domain.errors import ConfigError
+from mtbot.policy.people import People
+from mtbot.redaction.environment import secret_env_names
+from mtbot.redaction.mask import Redactor
+
+if TYPE_CHECKING:
+    from mtbot.approvals.desk import Desk
+    from mtbot.storage.engine import Database
+    from mtbot.storage.place import Place
+    from mtbot.storage.stores import Stores
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The configuration and what follows from it alone."""
+
+    settings: Settings
+    located: Located
+    redactor: Redactor
+    secrets: Mapping[str, Secret]
+    missing: tuple[str, ...]
+    clock: SystemClock
+    people: People
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should hear once."""
+        found = (*self.located.warnings, *self.settings.warnings)
+        return (*found, *(secret.warning for secret in self.secrets.values() if secret.warning))
+
+
+def read_settings(path: Path, environ: Mapping[str, str], home: Path) -> Settings:
+    """The configuration at ``path``, with rules and schedules checked by those who know them. ConfigError."""
+    from mtbot.config.compile import known_rules, regex_problem
+    from mtbot.cron.schedule import schedule_problem
+
+    return load(path, environ, home, known_rules(), regex_problem=regex_problem, schedule_problem=schedule_problem)
+
+
+def load_all(flag: str | None, log_level: str | None = None, environ: Mapping[str, str] = os.environ) -> Loaded:
+    """Find, read and compile the configuration; resolve every secret that is there (``missing`` says what is not)."""
+    from mtbot.config.compile import compile_people
+    from mtbot.config.service import LogLevel
+
+    located = locate(flag, environ, home_directory())
+    settings = read_settings(located.path, environ, home_directory())
+    if log_level is not None:
+        word = "warn" if log_level.lower() == "warning" else log_level.lower()
+        if word not in {level.value for level in LogLevel}:
+            raise ConfigError((f"--log-level: must be debug, info, warn or error, not {log_level}",))
+        settings = replace(settings, log=settings.log.model_copy(update={"level": LogLevel(word)}))
+    found: dict[str, Secret] = {}
+    missing: list[str] = []
+    for ref in settings.secret_refs():
+        try:
+            found[ref.key] = resolve_secret(ref, environ)
+        except ConfigError as error:
+            missing.append(str(error))
+    values = {key: secret.value for key, secret in found.items() if secret.value}
+    redactor = Redactor({**secret_env_names(environ), **values}, _mask_key(settings))
+    return Loaded(
+        settings, located, redactor, found, tuple(missing), SystemClock(settings.zone), compile_people(settings)
+    )
+
+
+def _mask_key(settings: Settings) -> bytes:
+    """What fingerprints are keyed with: the sealing key's file if it is there, so that masks of one value stay alike."""
+    try:
+        return Path(f"{settings.storage.dsn}.key").read_bytes()[:64] or secrets.token_bytes(32)
+    except (OSError, ValueError):
+        return secrets.token_bytes(32)
+
+
+def place_of(loaded: Loaded) -> "Place":
+    """Where the database lies."""
+    from mtbot.storage.place import PostgresPlace, sqlite_place
+
+    storage = loaded.settings.storage
+    if storage.driver is Driver.POSTGRES:
+        dsn = resolve_dsn(storage, os.environ)
+        return PostgresPlace(dsn, home_directory() / ".mtclaw")
+    return sqlite_place(storage.dsn)
+
+
+@dataclass(frozen=True, slots=True)
+class Office:
+    """An open database with everything that works on it."""
+
+    loaded: Loaded
+    db: "Database"
+    stores: "Stores"
+    desk: "Desk"
+
+    async def close(self) -> None:
+        """Close the database."""
+        await self.db.close()
+
+
+async def look(loaded: Loaded) -> Office:
+    """Open what is there for reading; StorageError "no database yet at ..." if there is nothing."""
+    from mtbot.storage.engine import Database
+
+    return _office(loaded, await Database.open_read_only(place_of(loaded)))
+
+
+async def work(loaded: Loaded, *, create: bool = True) -> Office:
+    """Open for writing, creating or migrating where needed."""
+    from mtbot.storage.engine import Database
+
+    return _office(loaded, await Database.open_for_writing(place_of(loaded), create=create))
+
+
+def _office(loaded: Loaded, db: "Database") -> Office:
+    from mtbot.approvals.card import Cards, Place
+    from mtbot.approvals.desk import Desk, DeskStores
+    from mtbot.storage.stores import stores_of
+
+    stores = stores_of(db, loaded.redactor.mask)
+    cards = Cards(Place(short_host(), user_name()), loaded.clock, loaded.redactor)
+    desk = Desk(
+        DeskStores(stores.consents, stores.outbox),
+        lambda: loaded.people,
+        cards,
+        loaded.clock,
+        RandomNames(),
+        lambda address: round(
+            loaded.settings.profile_for(_bot(loaded, address.bot)).tools.exec.approval_timeout * 1000
+        ),
+    )
+    return Office(loaded, db, stores, desk)
+
+
+def _bot(loaded: Loaded, name: str) -> str | None:
+    return name if name in loaded.settings.channels.telegram.bots else None

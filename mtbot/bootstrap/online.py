@@ -1,0 +1,304 @@
+"""Build what talks to the network: the Telegram side, the scheduler, and the gateway that runs it all."""
+
+import functools
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import structlog
+
+from mtbot.bootstrap.engine import Engine
+from mtbot.bootstrap.offline import Loaded
+from mtbot.bootstrap.system import short_host, user_name
+from mtbot.config.service import JobSettings, SessionKind
+from mtbot.domain.errors import ConfigError, TokenRejected
+from mtbot.domain.ids import BotName, ChatId, ThreadId
+from mtbot.domain.record import InboxRow
+from mtbot.domain.turn import Address, Inbound, SurfaceName
+from mtbot.gateway.commands import About, Commands, CommandStores
+from mtbot.gateway.intake import Intake, IntakeFrame, IntakeStores
+from mtbot.gateway.lifecycle import Gateway, Parts
+
+if TYPE_CHECKING:
+    from mtbot.channels.telegram.poll import Poller
+    from mtbot.channels.telegram.show import TelegramWay, Typing
+    from mtbot.channels.telegram.translate import Me
+    from mtbot.channels.telegram.transport import Transport
+    from mtbot.cron.scheduler import Job, Scheduler
+    from mtbot.domain.record import OutboxItem
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class BotParts:
+    """One bot: its connection, its way out, its typing sign, its poller."""
+
+    name: BotName
+    transport: "Transport"
+    way: "TelegramWay"
+    typing: "Typing"
+    poller: "Poller"
+
+
+class BotWays:
+    """The way out of every bot, chosen by the item's address; also their signs."""
+
+    def __init__(self) -> None:
+        self.bots: dict[BotName, BotParts] = {}
+
+    async def deliver(self, item: "OutboxItem", message: int | None) -> int | None:
+        """Hand on to the bot that the item belongs to."""
+        return await self._of(item.address.bot).way.deliver(item, message)
+
+    async def answer_press(self, bot: BotName, press_id: str, note: str) -> None:
+        """Hand on."""
+        await self._of(bot).way.answer_press(bot, press_id, note)
+
+    def working(self, address: Address) -> None:
+        """Hand on; terminal and cron turns have no sign."""
+        if address.bot in self.bots and address.surface in (SurfaceName.PRIVATE, SurfaceName.GROUP):
+            self.bots[address.bot].typing.working(address)
+
+    def resting(self, address: Address) -> None:
+        """Hand on."""
+        if address.bot in self.bots:
+            self.bots[address.bot].typing.resting(address)
+
+    def _of(self, bot: BotName) -> BotParts:
+        from mtbot.domain.errors import ChatGone
+
+        parts = self.bots.get(bot)
+        if parts is None:
+            raise ChatGone(f"there is no bot called {bot} any more")
+        return parts
+
+
+def build_gateway(engine: Engine) -> "Running":
+    """A gateway over ``engine``; ``Running.run`` connects and serves."""
+    ways = BotWays()
+    engine.board.signs = ways
+    engine.board.ways[SurfaceName.PRIVATE] = ways
+    engine.board.ways[SurfaceName.GROUP] = ways
+    started = time.monotonic()
+    running = Running(engine, ways)
+    stores = engine.office.stores
+    commands = Commands(
+        engine.desk,
+        engine.lanes,
+        CommandStores(stores.history, stores.consents, stores.inbox),
+        lambda: engine.loaded.people,
+        functools.partial(running.about, started=started),
+        engine.loaded.clock,
+    )
+    frame = IntakeFrame(engine.loaded.clock, engine.loaded.redactor, ways, engine.wake, lambda: engine.loaded.people)
+    intake = Intake(
+        engine.desk, engine.lanes, commands, IntakeStores(stores.inbox, stores.outbox, stores.consents), frame
+    )
+    running.intake, running.commands = intake, commands
+    return running
+
+
+class Running:
+    """A gateway from its first connection to its end."""
+
+    intake: Intake
+    commands: Commands
+
+    def __init__(self, engine: Engine, ways: BotWays) -> None:
+        self._engine = engine
+        self._ways = ways
+        self._gateway: Gateway | None = None
+        self.scheduler: Scheduler | None = None
+
+    def about(self, inbound: Inbound, *, started: float) -> About:
+        """What commands tell about the place of ``inbound``."""
+        built = self._engine.profiles.of(inbound.address)
+        own = len(built.settings.tools.exec.allow)
+        packs = "".join(f"{pack} pack + " for pack in built.rules.packs)
+        return About(
+            host=short_host(),
+            user=user_name(),
+            model=built.settings.agent.model,
+            mode=built.rules.mode.value,
+            rules=f"{packs}{own} of yours",
+            uptime_s=round(time.monotonic() - started),
+            poll_age=lambda: self.poll_age(inbound.address.bot),
+        )
+
+    def poll_age(self, bot: BotName) -> float | None:
+        """Seconds since Telegram last answered a poll of that bot."""
+        parts = self._ways.bots.get(bot)
+        at = parts.poller.last_success_ms if parts else None
+        return None if at is None else max(0.0, (self._engine.loaded.clock.now_ms() - at) / 1000)
+
+    async def run(self) -> int:
+        """Connect, sweep, serve; the exit status. TokenRejected and StorageError end it with their reason."""
+        bots = await self._connect()
+        rows = await self._sweep(bots)
+        for bot in bots:
+            for row in rows:
+                if row.bot == bot.name:
+                    bot.poller.take_in(row)
+        services: list[Callable[[], Awaitable[None]]] = [bot.poller.run for bot in bots]
+        services.append(self._engine.recovery.watch)
+        scheduler = self._cron()
+        if scheduler is not None:
+            services.append(scheduler.run)
+        parts = Parts(self._engine.lanes, self._engine.turns, self._engine.outbox, services, self._close)
+        self._gateway = Gateway(parts)
+        _log.info("gateway.ready", bots=[str(bot.name) for bot in bots])
+        status = await self._gateway.run()
+        if self._gateway.failure is not None:
+            raise self._gateway.failure
+        return status
+
+    def stop(self) -> None:
+        """Begin to stop, as if a signal had come."""
+        if self._gateway is not None:
+            self._gateway.stop()
+
+    async def _connect(self) -> tuple[BotParts, ...]:
+        settings = self._engine.loaded.settings.channels.telegram
+        for name in settings.bots:
+            bot = await connect_bot(self._engine.loaded, BotName(name), self._engine, self.intake.receive)
+            self._ways.bots[bot.name] = bot
+            await self._announce(bot)
+        return tuple(self._ways.bots.values())
+
+    async def _announce(self, bot: BotParts) -> None:
+        """Tell Telegram which commands there are; a failure is no reason not to serve."""
+        from aiogram.methods import SetMyCommands
+        from aiogram.types import BotCommand
+
+        from mtbot.domain.errors import ChannelError
+
+        listed = [BotCommand(command=c.word, description=c.help[:256]) for c in self.commands.table]
+        try:
+            await bot.transport.call(SetMyCommands(commands=listed))
+        except ChannelError as error:
+            _log.warning("telegram.commands_not_set", bot=bot.name, error=str(error))
+
+    async def _sweep(self, bots: Sequence[BotParts]) -> tuple[InboxRow, ...]:
+        pollers = {bot.name: bot.poller for bot in bots}
+
+        def address_of(row: InboxRow) -> Address | None:
+            inbound = pollers[row.bot].read(row)
+            return inbound.address if inbound else None
+
+        await self._engine.office.stores.trail.begin(self._engine.loaded.clock.now_ms())
+        await self._engine.office.stores.cron_runs.sweep(self._engine.loaded.clock.now_ms())
+        swept = await self._engine.recovery.sweep(tuple(pollers), address_of)
+        if swept.interrupted or swept.cut or swept.again:
+            _log.warning(
+                "gateway.recovered", interrupted=swept.interrupted, cut_turns=swept.cut, taken_up=len(swept.again)
+            )
+        return swept.again
+
+    def _cron(self) -> "Scheduler | None":
+        if not self._engine.loaded.settings.cron.enabled:
+            return None
+        self.scheduler = build_scheduler(self._engine)
+        return self.scheduler
+
+    async def _close(self) -> None:
+        if self.scheduler is not None:
+            await self.scheduler.close()
+        for bot in self._ways.bots.values():
+            await bot.transport.close()
+        await self._engine.close()
+
+
+async def connect_bot(
+    loaded: Loaded, name: BotName, engine: Engine, receive: Callable[[Inbound], Awaitable[None]]
+) -> BotParts:
+    """Connect a bot: its token is checked, a webhook is taken away. TokenRejected, ConfigError, ChannelError."""
+    from aiogram.methods import DeleteWebhook
+
+    from mtbot.channels.telegram.pace import Pace
+    from mtbot.channels.telegram.poll import Poller
+    from mtbot.channels.telegram.show import TelegramWay, Typing
+
+    transport = open_transport(loaded, name)
+    try:
+        me = await who_am_i(transport, name)
+        await transport.call(DeleteWebhook())
+    except BaseException:
+        await transport.close()
+        raise
+    poller = Poller(transport, me, engine.office.stores.inbox, receive, loaded.clock)
+    return BotParts(name, transport, TelegramWay(transport, Pace(time.monotonic)), Typing(transport), poller)
+
+
+def open_transport(loaded: Loaded, name: BotName) -> "Transport":
+    """The connection of a bot. ConfigError names the key if its token cannot be had."""
+    from mtbot.channels.telegram.transport import Account, Transport
+
+    telegram = loaded.settings.channels.telegram
+    ref = telegram.token_ref(name)
+    secret = loaded.secrets.get(ref.key)
+    if secret is None or not secret.value:
+        problems = tuple(line for line in loaded.missing if line.startswith(ref.key))
+        raise ConfigError(problems or (f"{ref.key}: there is no token",))
+    return Transport(Account(name, secret.value, str(telegram.api_base_url or "")))
+
+
+async def who_am_i(transport: "Transport", name: BotName) -> "Me":
+    """The bot's own account. TokenRejected names the bot."""
+    from aiogram.methods import GetMe
+
+    from mtbot.channels.telegram.translate import Me
+
+    try:
+        me = await transport.call(GetMe())
+    except TokenRejected as error:
+        raise TokenRejected(
+            f"Telegram does not accept the token of bot {name}", status=401, hint="check it with @BotFather"
+        ) from error
+    return Me(name, me.id, me.username or "")
+
+
+def build_scheduler(engine: Engine) -> "Scheduler":
+    """The scheduler over the engine."""
+    from mtbot.cron.scheduler import CronStores, Scheduler
+    from mtbot.cron.scheduler import Engine as CronEngine
+
+    stores = engine.office.stores
+    return Scheduler(
+        jobs_of(engine.loaded),
+        CronStores(stores.cron_runs, stores.outbox, stores.history),
+        CronEngine(engine.lanes, engine.turns, engine.wake),
+        engine.loaded.clock,
+        engine.loaded.redactor,
+        short_host(),
+    )
+
+
+def jobs_of(loaded: Loaded) -> "tuple[Job, ...]":
+    """The jobs of the configuration, compiled."""
+    return tuple(_job(loaded, job) for job in loaded.settings.cron.jobs)
+
+
+def _job(loaded: Loaded, job: JobSettings) -> "Job":
+    from mtbot.cron.schedule import Schedule
+    from mtbot.cron.scheduler import Job
+
+    bots = loaded.settings.channels.telegram.bots
+    bot = BotName((job.deliver_to.bot if job.deliver_to else None) or next(iter(bots), ""))
+    place = None
+    if job.deliver_to is not None:
+        chat = ChatId(int(job.deliver_to.chat_id))
+        thread = None if job.deliver_to.thread_id is None else ThreadId(job.deliver_to.thread_id)
+        surface = SurfaceName.PRIVATE if chat > 0 else SurfaceName.GROUP
+        place = Address(surface, bot, chat, thread)
+    return Job(
+        name=job.name,
+        schedule=Schedule.parse(job.schedule, loaded.settings.zone),
+        prompt=job.prompt,
+        timeout=job.timeout,
+        ephemeral=job.session is SessionKind.EPHEMERAL,
+        bot=bot,
+        deliver_to=place,
+        enabled=job.enabled,
+    )

@@ -1,0 +1,161 @@
+"""What serves an address: the compiled profile of its bot, with tools, rules, prompt and model."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mtbot.agent.context import Persona, system_prompt
+from mtbot.agent.loop import Mind
+from mtbot.bootstrap.offline import Loaded
+from mtbot.bootstrap.system import home_directory, short_host, system_name, user_name
+from mtbot.config.compile import compile_rules
+from mtbot.config.regular_file import NotReadable, read_regular
+from mtbot.config.settings import Profile
+from mtbot.domain.ports import Provider, Tool, World
+from mtbot.domain.process import Children
+from mtbot.domain.turn import Address, surface
+from mtbot.gate.facts import Surroundings
+from mtbot.gate.gate import GateProfile
+from mtbot.policy.ruleset import Mode, RuleSet
+from mtbot.tools.exec import ExecSettings, ExecTool
+from mtbot.tools.files import FileSettings, ListDirTool, ReadFileTool, WriteFileTool
+from mtbot.tools.web import WebFetchTool, WebSettings
+from mtbot.tools.world import HostWorld
+
+MAX_PROMPT_FILE = 262_144
+_PASSED = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
+_QUIET = {
+    "TERM": "dumb",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "EDITOR": "false",
+    "SYSTEMD_PAGER": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """What profiles are built from."""
+
+    loaded: Loaded
+    children: Children
+    provider: Callable[[str], Provider]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltProfile:
+    """A profile, ready to serve."""
+
+    settings: Profile
+    rules: RuleSet
+    tools: Mapping[str, Tool]
+    environment: Mapping[str, str]
+    prompt_files: tuple[str, ...]
+
+
+def child_environment(profile: Profile, environ: Mapping[str, str], forbidden: frozenset[str]) -> dict[str, str]:
+    """The whole environment of a command: the fixed set, what the owner passes and sets; never a configured secret."""
+    exec_settings = profile.tools.exec
+    names = {*_PASSED, *exec_settings.env.passed, *(name for name in environ if name.startswith("LC_"))}
+    passed = {name: environ[name] for name in sorted(names - forbidden) if name in environ}
+    quiet = {name: value for name, value in _QUIET.items() if value}
+    return {**passed, **quiet, **exec_settings.env.set, "PATH": ":".join(exec_settings.path)}
+
+
+def read_prompt_files(paths: tuple[Path, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The contents of the owner's prompt files, and a warning for each that cannot be used."""
+    texts, warnings = [], []
+    for path in paths:
+        try:
+            texts.append(read_regular(path, MAX_PROMPT_FILE).content.decode("utf-8", "replace"))
+        except NotReadable as error:
+            warnings.append(f"agent.system_prompt_files: {path}: {error}; it is left out")
+    return tuple(texts), tuple(warnings)
+
+
+class Profiles:
+    """Every profile of the configuration, by bot."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._built: dict[str | None, BuiltProfile] = {}
+        self.warnings: tuple[str, ...] = ()
+        settings = kit.loaded.settings
+        for bot in (None, *settings.channels.telegram.bots):
+            self._built[bot] = self._build(settings.profile_for(bot))
+
+    def of(self, address: Address) -> BuiltProfile:
+        """The profile that serves ``address``."""
+        return self._built.get(str(address.bot)) or self._built[None]
+
+    def world(self) -> World:
+        """The eyes of gate/facts. Words resolve alike in every profile; only PATH differs, and the base's is used."""
+        base = self._built[None]
+        return HostWorld(home=str(home_directory()), path=base.settings.tools.exec.path, places=base.rules.places)
+
+    def gate(self, address: Address) -> GateProfile:
+        """What the gate needs of the profile."""
+        built = self.of(address)
+        settings = built.settings.tools.exec
+        return GateProfile(
+            tools=built.tools,
+            rules=built.rules,
+            cwd=str(settings.cwd),
+            shell=settings.shell,
+            timeout=settings.timeout,
+            around=Surroundings(str(home_directory()), tuple(sorted(built.environment))),
+        )
+
+    def mind(self, address: Address) -> Mind:
+        """What the agent loop needs of the profile."""
+        built = self.of(address)
+        agent = built.settings.agent
+        ref = self._kit.loaded.settings.model_ref(agent.model)
+        persona = Persona(
+            name=agent.name,
+            host=short_host(),
+            system=system_name(),
+            user=user_name(),
+            workspace=str(agent.workspace),
+            mode=built.rules.mode.value,
+            zone=str(self._kit.loaded.settings.zone),
+            attended=surface(address.surface).attended,
+            files=built.prompt_files,
+        )
+        clock = self._kit.loaded.clock
+        return Mind(
+            provider=self._kit.provider(ref.provider),
+            model=ref.model,
+            temperature=agent.temperature,
+            tools=tuple(tool.spec for tool in built.tools.values()),
+            system=system_prompt(persona, tuple(built.tools), clock.clock_text(clock.now_ms())),
+            max_steps=agent.max_iterations,
+            turns=agent.max_history_turns,
+        )
+
+    def _build(self, profile: Profile) -> BuiltProfile:
+        loaded = self._kit.loaded
+        rules = compile_rules(profile, loaded.settings)
+        environment = child_environment(profile, os.environ, loaded.settings.secret_names())
+        texts, warnings = read_prompt_files(tuple(Path(path) for path in profile.agent.system_prompt_files))
+        self.warnings = (*self.warnings, *warnings)
+        return BuiltProfile(profile, rules, self._tools(profile, rules, environment), environment, texts)
+
+    def _tools(self, profile: Profile, rules: RuleSet, environment: Mapping[str, str]) -> dict[str, Tool]:
+        """The tools of a profile, in the order in which the model sees them."""
+        masker = self._kit.loaded.redactor
+        tools: list[Tool] = []
+        settings = profile.tools
+        if rules.mode is not Mode.OFF:
+            tools.append(
+                ExecTool(self._kit.children, ExecSettings(environment, settings.exec.max_output_bytes), masker)
+            )
+        if settings.filesystem.enabled:
+            files = FileSettings(rules.roots, settings.filesystem.max_read_bytes, settings.filesystem.max_write_bytes)
+            tools += [ReadFileTool(files, masker), WriteFileTool(files, masker), ListDirTool(files, masker)]
+        if settings.web_fetch.enabled:
+            web = WebSettings(settings.web_fetch.timeout, settings.web_fetch.max_bytes)
+            tools.append(WebFetchTool(web, self._kit.children, masker))
+        return {tool.spec.name: tool for tool in tools}

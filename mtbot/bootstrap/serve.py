@@ -1,0 +1,200 @@
+"""Whole programs: a gateway, one turn in a terminal, one run of a job, one message to a chat."""
+
+import asyncio
+import signal
+import sys
+from dataclasses import dataclass, replace
+from typing import TextIO
+
+import structlog
+
+from mtbot.bootstrap.engine import Engine, build_engine
+from mtbot.bootstrap.offline import Loaded, place_of, work
+from mtbot.bootstrap.people import local_person
+from mtbot.domain.errors import ConfigError, ConsentError, StateError
+from mtbot.domain.ids import ApprovalId, BotName, ChatId, ThreadId
+from mtbot.domain.record import ApprovalState, OutboxItem, OutKind, Ruling, Via
+from mtbot.domain.turn import Address, Inbound, InboundKind, SourceRef, SurfaceName
+from mtbot.processes.runner import Runner
+from mtbot.processes.spawning import SpawnerProcess
+from mtbot.storage.lock import InstanceLock
+
+_log = structlog.get_logger()
+
+
+async def serve_gateway(loaded: Loaded, spawner: SpawnerProcess) -> int:
+    """Run the gateway until it is stopped; its exit status. Refuses to start beside another on the same database."""
+    from mtbot.bootstrap.online import build_gateway
+
+    telegram = loaded.settings.channels.telegram
+    if not telegram.enabled or not telegram.bots:
+        raise ConfigError(
+            ("channels.telegram: not enabled, so there is nothing to serve",), hint="`mtclaw prompt` needs no Telegram"
+        )
+    if loaded.missing:
+        raise ConfigError(loaded.missing)
+    lock = InstanceLock(place_of(loaded).lock)
+    lock.acquire()
+    try:
+        office = await work(loaded)
+        runner = Runner(spawner)
+        engine = build_engine(office, runner)
+        _banner(engine)
+        try:
+            return await build_gateway(engine).run()
+        finally:
+            await engine.close()
+    finally:
+        lock.release()
+
+
+def _banner(engine: Engine) -> None:
+    settings = engine.loaded.settings
+    for warning in (*engine.loaded.warnings, *engine.profiles.warnings):
+        _log.warning("config.warning", warning=warning)
+    _log.info(
+        "gateway.start",
+        model=settings.base.agent.model,
+        mode=settings.base.tools.exec.mode.value,
+        workspace=str(settings.base.agent.workspace),
+        database=engine.office.db.place.label,
+    )
+    if any(profile.tools.exec.mode.value == "auto" for profile in (settings.base, *settings.profiles.values())):
+        _log.warning(
+            "gateway.auto_mode", note="auto mode lets a model decide; it is beta and can be talked into things"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PromptWanted:
+    """One turn in a terminal: what is said, in which session, and whether answers may come from a pipe."""
+
+    text: str
+    session: str
+    piped: bool = False
+
+
+async def run_prompt(loaded: Loaded, spawner: SpawnerProcess, wanted: PromptWanted, out: TextIO, err: TextIO) -> int:
+    """Run one turn; the answer goes to ``out``, everything else to ``err``. 0, 1 after a failure, 130/143 on a signal."""
+    from mtbot.channels.terminal import Terminal, TerminalInput
+
+    engine = build_engine(await work(loaded), Runner(spawner))
+    terminal = Terminal(TerminalInput(sys.stdin.fileno(), piped=wanted.piped), out, err)
+    engine.board.ways[SurfaceName.TERMINAL] = terminal
+    me = local_person()
+    address = Address(SurfaceName.TERMINAL, BotName(""), ChatId(0), label=wanted.session)
+
+    def decide(approval: ApprovalId, state: ApprovalState, via: Via, reason: str) -> None:
+        tasks.add(asyncio.ensure_future(_decide(engine, approval, Ruling(state, me, via, 0, reason))))
+
+    tasks: set[asyncio.Future[None]] = set()
+    terminal.decide = decide
+    inbound = Inbound(address, me, SourceRef(), InboundKind.TEXT, wanted.text)
+    try:
+        return await _one_turn(engine, address, inbound)
+    finally:
+        await engine.close()
+
+
+async def _decide(engine: Engine, approval: ApprovalId, ruling: Ruling) -> None:
+    ruling = replace(ruling, at_ms=engine.loaded.clock.now_ms())
+    try:
+        row = await engine.desk.decide(approval, ruling)
+    except (ConsentError, StateError) as error:
+        _log.warning("prompt.not_decided", error=str(error))
+        row = await engine.office.stores.consents.get(approval)
+    engine.lanes.resume(row.address.session, row.id)
+
+
+async def _one_turn(engine: Engine, address: Address, inbound: Inbound) -> int:
+    """Offer the inbound, serve the outbox until its turn is over, and say everything before leaving."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[int] = loop.create_future()
+    engine.turns.watch(address.session, lambda end: None if ended.done() else ended.set_result(1 if end.code else 0))
+    interrupted: list[int] = []
+
+    def stop(number: int) -> None:
+        if interrupted:
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(signal.Signals(number))
+        interrupted.append(number)
+        if not engine.lanes.halt(address.session).running and not ended.done():
+            ended.set_result(1)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop, int(number))
+    outbox = asyncio.create_task(engine.outbox.run())
+    watch = asyncio.create_task(engine.recovery.watch())
+    engine.lanes.offer(address.session, inbound)
+    status = await ended
+    watch.cancel()
+    await engine.lanes.drain(10.0)
+    await engine.outbox.close(5.0)
+    outbox.cancel()
+    await asyncio.gather(outbox, watch, return_exceptions=True)
+    return 128 + interrupted[0] if interrupted else status
+
+
+async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver: bool, ephemeral: bool) -> str:
+    """Run one job now; what it said. ConfigError for an unknown job, StateError while a gateway holds its session."""
+    from mtbot.bootstrap.online import build_scheduler, jobs_of
+
+    job = next((job for job in jobs_of(loaded) if job.name == name), None)
+    if job is None:
+        known = ", ".join(job.name for job in jobs_of(loaded)) or "none"
+        raise ConfigError((f"cron.jobs: there is no job {name} (there are: {known})",))
+    if deliver and job.deliver_to is None:
+        raise ConfigError((f"cron.jobs: {name} has no deliver_to, so its result can't be delivered",))
+    job = replace(job, ephemeral=job.ephemeral or ephemeral)
+    holder = InstanceLock(place_of(loaded).lock).holder()
+    if holder is not None and not job.ephemeral:
+        raise StateError(f"the gateway (pid {holder}) is running and owns this job's session", hint="use --ephemeral")
+    engine = build_engine(await work(loaded), Runner(spawner))
+    outbox = asyncio.create_task(engine.outbox.run())
+    try:
+        ran = await build_scheduler(engine).run_now(job, loaded.clock.now_ms(), deliver=deliver)
+        if deliver and holder is None:
+            await _deliver_rest(engine, job.bot)
+        return ran.text if ran else "(that occurrence has run already)"
+    finally:
+        await engine.lanes.drain(10.0)
+        await engine.outbox.close(1.0)
+        outbox.cancel()
+        await asyncio.gather(outbox, return_exceptions=True)
+        await engine.close()
+
+
+async def _deliver_rest(engine: Engine, bot: BotName) -> None:
+    """No gateway is there to send it: send what is queued from here."""
+    from mtbot.bootstrap.online import open_transport
+    from mtbot.channels.telegram.pace import Pace
+    from mtbot.channels.telegram.show import TelegramWay
+
+    transport = open_transport(engine.loaded, bot)
+    way = TelegramWay(transport, Pace(asyncio.get_running_loop().time))
+    engine.board.ways[SurfaceName.PRIVATE] = way
+    engine.board.ways[SurfaceName.GROUP] = way
+    try:
+        await engine.outbox.close(30.0)
+    finally:
+        await transport.close()
+
+
+async def send_text(loaded: Loaded, text: str, chat: int, thread: int | None, bot: str | None) -> None:
+    """Send one message by the Bot API directly; nothing is recorded. ChannelError, ConfigError."""
+    from mtbot.bootstrap.online import open_transport
+    from mtbot.channels.telegram.pace import Pace
+    from mtbot.channels.telegram.show import TelegramWay
+
+    bots = tuple(loaded.settings.channels.telegram.bots)
+    name = bot or next(iter(bots), "")
+    if name not in bots:
+        raise ConfigError((f"channels.telegram.bots: there is no bot {name or '(none is configured)'}",))
+    transport = open_transport(loaded, BotName(name))
+    surface = SurfaceName.PRIVATE if chat > 0 else SurfaceName.GROUP
+    address = Address(surface, BotName(name), ChatId(chat), None if thread is None else ThreadId(thread))
+    way = TelegramWay(transport, Pace(asyncio.get_running_loop().time))
+    try:
+        await way.deliver(OutboxItem(OutKind.REPLY, address, text=loaded.redactor.mask(text)), None)
+    finally:
+        await transport.close()

@@ -1,0 +1,1 @@
+"""The command line: a table of verbs, each loaded only when it is used."""

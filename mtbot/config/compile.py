@@ -1,0 +1,140 @@
+"""Settings to what decides: RuleSet, People; all or nothing, at start and at reload.
+
+Everything here is pure but for resolving links in the paths that rules compare with.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from mtbot.config.channels import EVERY_GROUP, BotSettings, GroupSettings
+from mtbot.config.channels import Approvers as ApproversSetting
+from mtbot.config.settings import Profile, Settings
+from mtbot.config.tools import AllowItem
+from mtbot.domain.call import ToolDefault
+from mtbot.domain.errors import ConfigError
+from mtbot.domain.ids import BotName, UserId
+from mtbot.policy import deny, owner
+from mtbot.policy.allow_rule import AllowRule
+from mtbot.policy.people import Approvers, BotPeople, GroupPeople, People
+from mtbot.policy.readonly import PACKS
+from mtbot.policy.rule import Patterns, PatternsError
+from mtbot.policy.rules import RULES
+from mtbot.policy.ruleset import Mode, Root, RootAccess, RuleSet
+from mtbot.policy.sensitive import Places
+
+
+def known_rules() -> Mapping[str, bool]:
+    """The ids of the built-in deny rules, and whether each is hardline."""
+    return {rule.id: rule.hardline for rule in RULES}
+
+
+def regex_problem(pattern: str) -> str | None:
+    """Why RE2 does not read ``pattern``; None if it does."""
+    try:
+        Patterns((pattern,))
+    except PatternsError as error:
+        first = error.errors[0]
+        where = "" if first.position is None else f" at character {first.position + 1}"
+        return f"{first.message}{where}"
+    return None
+
+
+def compile_people(settings: Settings) -> People:
+    """Who may speak and decide."""
+    bots = {BotName(name): _bot(bot) for name, bot in settings.channels.telegram.bots.items()}
+    names = {UserId(int(user)): name for name, user in settings.people.items()}
+    return People(names=names, owner=settings.owner, bots=bots)
+
+
+def _bot(bot: BotSettings) -> BotPeople:
+    approvers = _approvers(bot.approvers)
+    groups = {chat: _group(bot, group, approvers) for chat, group in bot.groups.items()}
+    anywhere = groups.pop(EVERY_GROUP, None)
+    return BotPeople(frozenset(bot.allow_from), approvers, groups, anywhere)
+
+
+def _group(bot: BotSettings, group: GroupSettings, approvers: Approvers) -> GroupPeople:
+    return GroupPeople(frozenset(group.allow_from or bot.allow_from), group.require_mention, approvers)
+
+
+def _approvers(setting: ApproversSetting) -> Approvers:
+    return Approvers(setting.who, frozenset(setting.people))
+
+
+def compile_rules(profile: Profile, settings: Settings) -> RuleSet:
+    """The rules of a profile. ConfigError names every entry that cannot be used."""
+    tools = profile.tools
+    exec_settings = tools.exec
+    try:
+        denying = deny.compile_rules(exec_settings.deny, exec_settings.builtin_deny.ask, exec_settings.builtin_deny.off)
+    except (PatternsError, deny.UnknownRuleError) as error:
+        raise ConfigError((f"tools.exec: {error}",)) from error
+    allow = _owner_rules(exec_settings.allow)
+    packs = tuple(pack.value for pack in exec_settings.allow_packs)
+    for pack in packs:
+        allow = (*allow, *PACKS[pack])
+    return RuleSet(
+        mode=Mode(exec_settings.mode.value),
+        deny=denying,
+        allow=allow,
+        packs=packs,
+        places=places(profile, settings),
+        roots=tuple(
+            Root(os.path.realpath(root.path), RootAccess(root.access.value)) for root in tools.filesystem.roots
+        ),
+        write=ToolDefault(tools.filesystem.write.value),
+        hosts=tuple(tools.web_fetch.hosts),
+        denied_paths=tuple(os.path.realpath(path) for path in tools.denied_path),
+        denied_commands=frozenset(
+            name for path in tools.denied_command for name in (str(path), os.path.realpath(path))
+        ),
+        confirm_on=frozenset(category.value for category in exec_settings.auto.confirm_on),
+    )
+
+
+def _owner_rules(items: tuple[AllowItem, ...]) -> tuple[AllowRule, ...]:
+    rules, problems = [], []
+    for index, item in enumerate(items):
+        try:
+            rules.append(owner.rule(f"allow[{index}]", _item(item)))
+        except ValueError as error:
+            problems.append(f"tools.exec.allow[{index}]: {error}")
+    if problems:
+        raise ConfigError(tuple(problems))
+    return tuple(rules)
+
+
+def _item(item: AllowItem) -> owner.Item:
+    return owner.Item(
+        regex=item.regex,
+        argv=item.argv,
+        cwd=None if item.cwd is None else os.path.realpath(item.cwd),
+        network=item.network,
+        write=tuple(str(path) for path in item.write),
+        on_host=None if item.containment is None else item.containment.value == "host",
+        why=item.why,
+        permits=item.permits,
+        refuses=item.refuses,
+    )
+
+
+def places(profile: Profile, settings: Settings) -> Places:
+    """The sensitive places of this host that only the configuration tells."""
+    own = {str(settings.file), *_state_files(settings)}
+    own |= {str(ref.file) for ref in settings.secret_refs() if ref.file is not None}
+    code = {str(path) for path in profile.agent.system_prompt_files}
+    return Places(
+        home=os.path.realpath(Path.home() if os.environ.get("HOME") else "/"),
+        own=tuple(sorted(os.path.realpath(path) for path in own if path not in ("/", ""))),
+        code=tuple(sorted(os.path.realpath(path) for path in code)),
+    )
+
+
+def _state_files(settings: Settings) -> set[str]:
+    """The database with everything beside it, and the log."""
+    found = {str(settings.log.file)} if settings.log.file is not None else set()
+    if not settings.storage.dsn.startswith(("postgres:", "postgresql:")):
+        base = settings.storage.dsn
+        found |= {base, *(f"{base}{ending}" for ending in ("-wal", "-shm", ".lock", ".key", ".anchor"))}
+    return found

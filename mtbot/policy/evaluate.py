@@ -1,0 +1,216 @@
+"""The decision: what was read and what was looked up, in; one Decision, out. Pure, total, and on one page.
+
+The stages in their order; the first that speaks ends it: input, deny, parse, allow, mode (the classifier and the
+person come after, outside). Every tool passes here; a tool without valid metadata asks.
+"""
+
+from dataclasses import replace
+
+from mtbot.domain.call import Below, Decision, Facts, Risk, Stage, Target, TargetKind, ToolDefault, ToolSource, Verdict
+from mtbot.policy import allow, deny, sensitive
+from mtbot.policy.classify import floor
+from mtbot.policy.deny import Denial, Mention
+from mtbot.policy.effects import Prepared, host_of
+from mtbot.policy.lexer import Literal
+from mtbot.policy.rule import Level
+from mtbot.policy.ruleset import Mode, RootAccess
+
+TOOL_STAGE = Stage.TOOL
+
+
+def evaluate(prepared: Prepared, facts: Facts) -> Decision:
+    """What policy says of a call. Never raises and never does anything."""
+    if prepared.call.tool == "exec":
+        return _command(prepared, facts)
+    return _tool(prepared, facts)
+
+
+# --- exec
+
+
+def _command(prepared: Prepared, facts: Facts) -> Decision:
+    text = prepared.call.command
+    if "\0" in text:
+        return _refuse(prepared, Stage.INPUT, "input.nul", "it holds a NUL character, which no program can be given")
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        return _refuse(prepared, Stage.INPUT, "input.encoding", "it holds half a character (a lone surrogate)")
+    if prepared.rules.mode is Mode.OFF:
+        return _refuse(prepared, Stage.MODE, "mode.off", "commands are switched off")
+    found = deny.judge(prepared.readings, prepared.rules.deny) if prepared.readings else deny.too_long()
+    if isinstance(found, Denial) and found.level is Level.REFUSE:
+        return _denied(prepared, found)
+    forbidden = _forbidden(prepared, facts)
+    if forbidden is not None:
+        return forbidden
+    asking = _must_ask(prepared, found)
+    if asking is not None:
+        return asking
+    allowed = _allowed(prepared, facts)
+    if isinstance(allowed, Decision):
+        return allowed
+    return _by_mode(prepared, facts, allowed)
+
+
+def _denied(prepared: Prepared, found: Denial) -> Decision:
+    decision = _refuse(prepared, Stage.DENY, found.rule_id, found.reason)
+    softens = not found.hardline and not found.rule_id.startswith(("deny[", "limits."))
+    return replace(
+        decision,
+        better=_sentence(found.better),
+        hardline=found.hardline,
+        permit_hint=f"mtclaw policy soften {found.rule_id}" if softens else "",
+    )
+
+
+def _forbidden(prepared: Prepared, facts: Facts) -> Decision | None:
+    """What the owner listed as never approvable: programs, and paths that any word leads to."""
+    rules = prepared.rules
+    for word, path in facts.programs.items():
+        if path in rules.denied_commands or word in rules.denied_commands:
+            return _refuse(prepared, Stage.DENY, "denied_command", f"{word} is listed under tools.denied_command")
+    for word, path in facts.resolved.items():
+        entry = rules.denied_path(path)
+        if entry is not None:
+            return _refuse(
+                prepared, Stage.DENY, "denied_path", f"{word} lies in {entry}, listed under tools.denied_path"
+            )
+    return None
+
+
+def _must_ask(prepared: Prepared, found: Denial | Mention | None) -> Decision | None:
+    """What neither a rule nor the classifier may let run: softened rules, root, text that is not fully understood."""
+    readings = prepared.readings
+    assert readings is not None, "a text that was not read is refused before"
+    if readings.elevates:
+        program = readings.elevates[0]
+        decision = _ask(prepared, Stage.PERSON, f"{program} changes the user, which only the host itself can allow")
+        return replace(decision, rule="elevation", elevates=True)
+    if isinstance(found, Denial):
+        return replace(_ask(prepared, Stage.DENY, found.reason), rule=found.rule_id, better=_sentence(found.better))
+    mention = f"; it mentions what {found.rule_id} refuses: {found.text}" if isinstance(found, Mention) else ""
+    if readings.doubts:
+        return _ask(prepared, Stage.PARSE, f"{readings.doubts[0][1]}{mention}")
+    if mention and not isinstance(prepared.literal, Literal):
+        return _ask(prepared, Stage.PARSE, mention.removeprefix("; "))
+    return None
+
+
+def _allowed(prepared: Prepared, facts: Facts) -> Decision | str:
+    """RUN if rules alone allow every command; else the reason why not."""
+    literal = prepared.literal
+    if not isinstance(literal, Literal):
+        reason = literal.reason.value if literal is not None else "it was not read"
+        return f"no rule can allow it: {reason}"
+    paths = {
+        word: allow.PathFact(path, allow.Below(facts.below.get(word, Below.UNKNOWN).value))
+        for word, path in facts.resolved.items()
+    }
+    context = allow.AllowContext(facts.directory, prepared.rules.places, paths, facts.repository_keys)
+    verdict = allow.judge(literal, prepared.second_reading, prepared.rules.allow, context)
+    if isinstance(verdict, allow.NotAllowed):
+        return verdict.reason
+    return Decision(
+        Verdict.RUN,
+        Stage.ALLOW,
+        ", ".join(dict.fromkeys(rule.id for rule in verdict.rules)),
+        "every command in it is allowed by a rule",
+        prepared.commands,
+        runs=verdict.runs,
+        environment=verdict.environment,
+    )
+
+
+def _by_mode(prepared: Prepared, facts: Facts, why_not: str) -> Decision:
+    asking = replace(_ask(prepared, Stage.MODE, why_not), permit_hint=_permit_hint(prepared))
+    if prepared.rules.mode is not Mode.AUTO or not facts.attended:
+        return asking
+    held = floor(prepared, facts)
+    if held is not None:
+        return replace(asking, stage=Stage.CLASSIFIER, reason=held)
+    return replace(asking, verdict=Verdict.CLASSIFY)
+
+
+def _permit_hint(prepared: Prepared) -> str:
+    """The command on the host that would add a rule; only for text that a rule can allow at all."""
+    if not isinstance(prepared.literal, Literal):
+        return ""
+    return "mtclaw policy allow '" + prepared.call.command.replace("'", "'\\''") + "'"
+
+
+# --- other tools
+
+
+def _tool(prepared: Prepared, facts: Facts) -> Decision:
+    spec, rules = prepared.spec, prepared.rules
+    for target in facts.targets:
+        entry = rules.denied_path(target.path)
+        if entry is not None:
+            return _refuse(prepared, TOOL_STAGE, "denied_path", f"{target.written} lies in {entry}, a denied path")
+    if spec.default is ToolDefault.DENY:
+        return _refuse(prepared, TOOL_STAGE, "tool.denied", f"{spec.name} is switched off by its own metadata")
+    for target in facts.targets:
+        outside = _outside(prepared, target)
+        if outside is not None:
+            return outside
+    if not _vetted(prepared, facts):
+        return _ask(
+            prepared, TOOL_STAGE, f"{spec.name} carries no security metadata that can be trusted", "tool.metadata"
+        )
+    for target in facts.targets:
+        if sensitive.is_sensitive(target.path, rules.places):
+            return _ask(prepared, TOOL_STAGE, f"{target.path} belongs to the sensitive files", "path.sensitive")
+    if spec.target_arg is not None and facts.tainted and not _known_page(prepared, facts):
+        reason = "this turn has read text from outside, and nobody here named this address"
+        return _ask(prepared, TOOL_STAGE, reason, "web.tainted")
+    writes = any(target.write for target in facts.targets)
+    if spec.default is ToolDefault.ASK or (writes and rules.write is ToolDefault.ASK):
+        return _ask(prepared, TOOL_STAGE, f"{spec.name} asks first", "tool.asks")
+    return Decision(Verdict.RUN, TOOL_STAGE, f"tool.{spec.name}", "inside what this tool may do")
+
+
+def _outside(prepared: Prepared, target: Target) -> Decision | None:
+    """A target that no one can approve: outside the roots, or written to where only reading is permitted."""
+    root = prepared.rules.root_of(target.path)
+    if root is None:
+        return _refuse(prepared, TOOL_STAGE, "root.outside", f"{target.written} leads outside the roots of file tools")
+    if target.write and root.access is RootAccess.READ:
+        return _refuse(prepared, TOOL_STAGE, "workspace-root", f"{root.path} is open for reading only")
+    if target.kind is TargetKind.OTHER:
+        return _refuse(prepared, TOOL_STAGE, "path.special", f"{target.written} is neither a file nor a directory")
+    return None
+
+
+def _vetted(prepared: Prepared, facts: Facts) -> bool:
+    """Whether the metadata is a builtin's own and says everything that the call needs judged."""
+    spec = prepared.spec
+    if spec.source is not ToolSource.BUILTIN or spec.risk is Risk.EXEC:
+        return False
+    if spec.risk is Risk.WRITE_LOCAL and not any(target.write for target in facts.targets):
+        return False
+    return bool(spec.path_args) or spec.target_arg is not None
+
+
+def _known_page(prepared: Prepared, facts: Facts) -> bool:
+    """Whether the owner listed the host, or a person named this very address in this turn."""
+    url = prepared.call.arguments.get(prepared.spec.target_arg or "")
+    if not isinstance(url, str):
+        return False
+    return url in facts.named_urls or host_of(url) in prepared.rules.hosts
+
+
+# --- shapes
+
+
+def _refuse(prepared: Prepared, stage: Stage, rule: str, reason: str) -> Decision:
+    return Decision(Verdict.REFUSE, stage, rule, reason, prepared.commands)
+
+
+def _ask(prepared: Prepared, stage: Stage, reason: str, rule: str | None = None) -> Decision:
+    return Decision(Verdict.ASK, stage, rule, reason, prepared.commands)
+
+
+def _sentence(better: str | None) -> str:
+    if not better:
+        return ""
+    text = better[0].upper() + better[1:]
+    return text if text.endswith(".") else f"{text}."

@@ -1,0 +1,42 @@
+"""All stores of one open database, built together because they share its chain."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mtbot.domain.ids import SafeText
+from mtbot.storage.chain import Chain
+from mtbot.storage.consent import ConsentStore
+from mtbot.storage.cron_runs import CronRunStore
+from mtbot.storage.engine import Database
+from mtbot.storage.history import HistoryStore
+from mtbot.storage.inbox import InboxStore
+from mtbot.storage.leases import LeaseStore
+from mtbot.storage.outbox import OutboxStore
+from mtbot.storage.trail import Trail
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Everything that reads and writes one database."""
+
+    trail: Trail
+    consents: ConsentStore
+    history: HistoryStore
+    inbox: InboxStore
+    outbox: OutboxStore
+    leases: LeaseStore
+    cron_runs: CronRunStore
+
+
+def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
+    """The stores of ``db``; texts that come out of it pass ``mask`` once more."""
+    chain = Chain(db)
+    return Stores(
+        trail=Trail(db, chain),
+        consents=ConsentStore(db, chain, mask),
+        history=HistoryStore(db),
+        inbox=InboxStore(db),
+        outbox=OutboxStore(db, mask),
+        leases=LeaseStore(db),
+        cron_runs=CronRunStore(db),
+    )
