@@ -166,7 +166,10 @@ class Verifier:
     def finish(self, head: Mark) -> ChainReport:
         """The judgement, once every event has been fed; ``head`` is where the store says the record ends."""
         first = self._first or self._pruned
-        fault = self._beginning(first) or self._fault or self._end(head) or self._gap
+        beginning = self._beginning(first)
+        if self._fault is not None and self._fault.seq == first.seq + 1:
+            beginning = None  # an event that is bad itself says nothing about what was before it
+        fault = beginning or self._fault or self._end(head) or self._gap
         return ChainReport(self._events, first.seq + 1 if self._events else 0, self._last, fault)
 
     def _note(self, fault: ChainFault | None) -> None:

@@ -16,6 +16,10 @@ from mtbot.domain.errors import StorageError
 _WIDTH = 86  # twenty digits, a blank, 64 hex digits, a newline
 
 
+class AnchorDamaged(StorageError):
+    """The file is there and can be read, but makes no sense: what was remembered is lost."""
+
+
 class Anchor:
     """The file."""
 
@@ -23,17 +27,17 @@ class Anchor:
         self.path = path
 
     def read(self) -> Mark | None:
-        """The remembered place; None if there is no file. StorageError if it cannot be read or makes no sense."""
+        """The remembered place; None if there is no file. AnchorDamaged; StorageError if it cannot be read."""
         try:
             fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                return self._parse(os.pread(fd, _WIDTH + 1, 0))
+            finally:
+                os.close(fd)
         except FileNotFoundError:
             return None
         except OSError as fault:
-            raise self._unusable(fault.strerror or "") from fault
-        try:
-            return self._parse(os.pread(fd, _WIDTH + 1, 0))
-        finally:
-            os.close(fd)
+            raise self._unusable(fault) from fault
 
     def advance(self, mark: Mark) -> None:
         """Remember ``mark``, unless something later is remembered already. StorageError if it cannot be written."""
@@ -59,18 +63,18 @@ class Anchor:
             finally:
                 os.close(fd)
         except OSError as fault:
-            raise self._unusable(fault.strerror or "") from fault
+            raise self._unusable(fault) from fault
 
     def _parse(self, line: bytes) -> Mark | None:
         if not line:
             return None  # just made by somebody who has not written yet
         seq, _, tail = line.partition(b" ")
         if len(line) != _WIDTH or not seq.isdigit() or line[-1:] != b"\n":
-            raise self._unusable("it is damaged")
+            raise AnchorDamaged(f"the audit anchor {self.path} is damaged")
         return Mark(int(seq), tail[:-1].decode("ascii", "replace"))
 
-    def _unusable(self, why: str) -> StorageError:
-        return StorageError(f"the audit anchor {self.path} cannot be used: {why}")
+    def _unusable(self, fault: OSError) -> StorageError:
+        return StorageError(f"the audit anchor {self.path} cannot be used: {fault.strerror}")
 
 
 def _line(mark: Mark) -> bytes:

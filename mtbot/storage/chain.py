@@ -14,7 +14,7 @@ from mtbot.audit import VERSION, Mark, gap_draft, link
 from mtbot.domain.errors import RecordUnavailable, StorageError
 from mtbot.domain.ids import ApprovalId, BotName, CallId, ChatId, Digest, SessionId, ThreadId
 from mtbot.domain.record import AuditEvent, EventDraft, EventKind, Via, Word
-from mtbot.storage.anchor import Anchor
+from mtbot.storage.anchor import Anchor, AnchorDamaged
 from mtbot.storage.engine import Database
 from mtbot.storage.tables import EventRow, HeadRow, MarkRow
 
@@ -89,7 +89,7 @@ class Chain:
         remembered: Mark | None = None
         try:
             remembered = self.anchor.read()
-        except StorageError as fault:
+        except AnchorDamaged as fault:
             why = fault.message
         else:
             why = self._contradiction(session, pen, remembered)

@@ -174,7 +174,7 @@ class Trail:
             first: int | None = session.scalar(select(func.min(EventRow.seq)))
             if first is None:
                 return 0
-            last = session.get(EventRow, min(_prunable(session, before_ms) - 1, first + limit - 1))
+            last = session.get(EventRow, min(_prunable(session, before_ms, at_ms) - 1, first + limit - 1))
             if last is None:
                 return 0
             pen.append(prune_draft(Mark(last.seq, last.hash), at_ms, decider))
@@ -242,12 +242,14 @@ def _feed(session: Session, verifier: Verifier, after: int) -> tuple[int, int, M
     return seen, last, _head(session)
 
 
-def _prunable(session: Session, before_ms: int) -> int:
+def _prunable(session: Session, before_ms: int, now_ms: int) -> int:
     """The first sequence number that has to stay."""
     lowest = select(func.min(EventRow.seq))
     acknowledged = session.scalar(select(func.max(EventRow.seq)).where(EventRow.kind == EventKind.ACKNOWLEDGED)) or 0
     waiting = select(ApprovalRow.call).where(
-        col(ApprovalRow.used_seq).is_(None), col(ApprovalRow.state).in_((ApprovalState.PENDING, ApprovalState.APPROVED))
+        col(ApprovalRow.used_seq).is_(None),
+        col(ApprovalRow.state).in_((ApprovalState.PENDING, ApprovalState.APPROVED)),
+        col(ApprovalRow.expires_ms) > now_ms,
     )
     running = [row.call for row in session.scalars(_open_starts())]
     keep = (

@@ -1,0 +1,83 @@
+"""A PostgreSQL of our own, that lives as long as the test run and can be reached only through a socket in its files."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A running server; ``directory`` holds its data and its socket."""
+
+    directory: Path
+    user: str
+
+    def dsn(self, database: str) -> str:
+        """How to reach one of its databases."""
+        return f"host={self.directory} user={self.user} dbname={database}"
+
+    def create(self, database: str) -> str:
+        """Make an empty database; its connection string."""
+        with psycopg.connect(self.dsn("postgres"), autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(database)))
+        return self.dsn(database)
+
+
+def programs() -> Path | None:
+    """Where the server's programs are; Debian keeps them off the PATH."""
+    found = shutil.which("initdb")
+    if found:
+        return Path(found).parent
+    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda one: int(one.parts[-3]))
+    return versions[-1].parent if versions else None
+
+
+def lacking() -> str:
+    """Why no server can be started here; empty if one can."""
+    if programs() is None:
+        return "PostgreSQL is not installed"
+    if os.geteuid() == 0 and not any(entry.pw_name == "postgres" for entry in pwd.getpwall()):
+        return "PostgreSQL does not run as root, and there is no user postgres"
+    return ""
+
+
+def start() -> Cluster:
+    """Start a server in a fresh directory."""
+    user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+    directory = Path(tempfile.mkdtemp(prefix="mtclaw-pg-", dir="/tmp"))
+    if os.geteuid() == 0:
+        shutil.chown(directory, user)
+    data = directory / "data"
+    _run(directory, user, "initdb", "--pgdata", str(data), "--auth", "trust", "--username", user, "--no-sync")
+    options = f"-c listen_addresses= -c unix_socket_directories={directory} -c fsync=off -c max_connections=40"
+    log = str(directory / "log")
+    _run(directory, user, "pg_ctl", "--pgdata", str(data), "--log", log, "--options", options, "--wait", "start")
+    return Cluster(directory, user)
+
+
+def stop(cluster: Cluster) -> None:
+    """Stop it and remove its files."""
+    data = str(cluster.directory / "data")
+    _run(cluster.directory, cluster.user, "pg_ctl", "--pgdata", data, "--mode", "immediate", "--wait", "stop")
+    shutil.rmtree(cluster.directory)
+
+
+def _run(directory: Path, user: str, program: str, *arguments: str) -> None:
+    where = programs()
+    assert where is not None
+    subprocess.run(
+        [str(where / program), *arguments],
+        cwd=directory,
+        user=user if os.geteuid() == 0 else None,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        check=True,
+        timeout=60,
+    )
