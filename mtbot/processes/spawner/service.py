@@ -22,6 +22,7 @@ _SWEEP_SECONDS = 0.003
 _SWEEP_MAX_SECONDS = 0.5
 _NAME_AFTER_SECONDS = 5.0
 _CLOSING_SECONDS = 6.0
+_LAST_SWEEP_SECONDS = 2.0
 _MAX_STOPS = 3
 _CRASHED = 70
 
@@ -82,6 +83,8 @@ class Service:
     def _finished(self) -> bool:
         if self._closing_until is None:
             return False
+        if not self._supervisors:
+            self._closing_until = min(self._closing_until, time.monotonic() + _LAST_SWEEP_SECONDS)
         if time.monotonic() >= self._closing_until:
             for pid in self._supervisors:
                 os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,90 @@
+"""What the process tests share: requests, and ways to know that a process is gone without asking a clock."""
+
+import asyncio
+import os
+import select
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from mtbot.processes.request import SpawnRequest
+from mtbot.processes.runner import Runner
+
+HOME = Path(__file__).parents[3]
+PATH = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
+
+
+def shell(script: str, *, name: str = "c", timeout: float | None = 20.0, keep: int = 65536) -> SpawnRequest:
+    """A request that runs ``script`` in bash."""
+    return SpawnRequest(name, ("bash", "-c", script), PATH, "/", timeout, keep)
+
+
+def program(source: str, *, name: str = "c", timeout: float = 20.0) -> SpawnRequest:
+    """A request that runs ``source`` in Python."""
+    return SpawnRequest(name, (sys.executable, "-I", "-S", "-c", source), PATH, "/", timeout, 65536)
+
+
+class Heard:
+    """Collects running output, and lets a test wait for a text in it."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self._more = asyncio.Event()
+
+    def __call__(self, data: bytes) -> None:
+        self.data += data
+        self._more.set()
+
+    async def line(self, number: int = 1) -> list[str]:
+        """Wait for ``number`` complete lines and return their words, all in one list."""
+        async with asyncio.timeout(10):
+            while self.data.count(b"\n") < number:
+                await self._more.wait()
+                self._more.clear()
+        return self.data.decode().split()
+
+    async def pids(self, count: int) -> list[int]:
+        """Wait for ``count`` lines of pids."""
+        return [int(word) for word in await self.line(count)]
+
+
+class Watched:
+    """Processes held by pidfd from a moment at which they are alive, so that their end is an event and no guess."""
+
+    def __init__(self, *pids: int) -> None:
+        self._held = {pid: os.pidfd_open(pid) for pid in pids}
+
+    def gone(self, seconds: float = 5.0) -> bool:
+        """Wait for the end of all; False if one is alive after ``seconds``."""
+        poller = select.poll()
+        for fd in self._held.values():
+            poller.register(fd, select.POLLIN)
+        left = len(self._held)
+        while left:
+            ended = poller.poll(seconds * 1000)
+            if not ended:
+                return False
+            for fd, _ in ended:
+                poller.unregister(fd)
+                left -= 1
+        return True
+
+    def close(self) -> None:
+        """Let go of all."""
+        for fd in self._held.values():
+            os.close(fd)
+
+
+def spawner_children(runner: Runner) -> list[int]:
+    """The spawner's children: supervisors, dead ones included."""
+    pid = runner.pid()
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+async def eventually(holds: Callable[[], bool]) -> bool:
+    """Give a condition that no event announces up to five seconds to become true."""
+    for _ in range(1000):
+        if holds():
+            return True
+        await asyncio.sleep(0.005)
+    return False

@@ -1,0 +1,236 @@
+"""Whoever dies or is stopped - gateway, spawner, supervisor - nothing that a command started lives on."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mtbot.processes.ending import EndStatus
+from mtbot.processes.request import SpawnRequest
+from mtbot.processes.runner import Runner
+from mtbot.processes.spawner import wire
+from mtbot.processes.spawning import start_spawner
+
+from .scenes import PATH, Heard, Watched, eventually, shell, spawner_children
+
+TREE = "trap '' TERM; setsid sleep 600 & echo $$ $!; (sleep 600 &) ; sleep 600; sleep 600"
+
+
+class Gateway:
+    """A gateway in a process of its own, which a test may kill."""
+
+    def __init__(self, *command: str) -> None:
+        program = command or (sys.executable,)
+        self.process = subprocess.Popen(
+            [*program, "-B", str(Path(__file__).with_name("gateway.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+        self._unheard: list[list[str]] = []
+        self.spawner = int(self.hear("spawner")[0])
+
+    def hear(self, *words: str) -> list[str]:
+        """Return the rest of the next line that begins with ``words``; other lines are kept for later."""
+        assert self.process.stdout is not None
+        for line in self._unheard:
+            if line[: len(words)] == list(words):
+                self._unheard.remove(line)
+                return line[len(words) :]
+        for text in self.process.stdout:
+            line = text.split()
+            if line[: len(words)] == list(words):
+                return line[len(words) :]
+            self._unheard.append(line)
+        raise AssertionError(f"the gateway never said {words}")
+
+    def tell(self, name: str, script: str, timeout: float = 20) -> None:
+        """Have it run a script."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps([name, script, timeout]) + "\n")
+        self.process.stdin.flush()
+
+    def close(self) -> None:
+        """End it and take its exit."""
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def gateway() -> Iterator[Gateway]:
+    """A gateway program."""
+    gateway = Gateway()
+    yield gateway
+    gateway.close()
+
+
+def family(pid: int) -> list[int]:
+    """Return the children of a process."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def everyone(gateway: Gateway, pids: list[int]) -> Watched:
+    """Hold the command's processes, every supervisor and the spawner."""
+    return Watched(*pids, *family(gateway.spawner), gateway.spawner)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_gateway_leaves_no_process(gateway: Gateway, how: signal.Signals) -> None:
+    """Without any word from the gateway, commands, supervisors and spawner are gone within five seconds."""
+    gateway.tell("a", TREE)
+    gateway.tell("b", TREE)
+    pids = [int(pid) for name in "ab" for pid in gateway.hear("out", name)]
+    watched = everyone(gateway, pids)
+    gateway.process.send_signal(how)
+    assert watched.gone(5)
+    watched.close()
+
+
+def test_a_stopped_gateway_does_not_stop_the_time_out(gateway: Gateway) -> None:
+    """A command is ended at its time-out although nobody listens, and told of once the gateway goes on."""
+    gateway.tell("a", f"{TREE}", 0.5)
+    watched = Watched(*map(int, gateway.hear("out", "a")))
+    gateway.process.send_signal(signal.SIGSTOP)
+    assert watched.gone(5)
+    gateway.process.send_signal(signal.SIGCONT)
+    assert gateway.hear("end", "a") == ["timed_out", "[]"]
+    watched.close()
+
+
+def test_a_stopped_gateway_does_not_stop_the_output(gateway: Gateway, tmp_path: Path) -> None:
+    """A command that writes without end is drained while nobody listens: it gets to its end and does not wait."""
+    gateway.tell("a", f"echo $$; head -c 300000000 /dev/zero; touch {tmp_path}/done; sleep 600")
+    pids = [int(pid.strip("\0")) for pid in gateway.hear("out", "a")[:1]]
+    gateway.process.send_signal(signal.SIGSTOP)
+    for _ in range(1000):
+        if (tmp_path / "done").exists():
+            break
+        Watched(*pids).gone(0.01)
+    assert (tmp_path / "done").exists()
+
+
+def test_a_gateway_killed_while_it_is_stopped_leaves_no_process(gateway: Gateway) -> None:
+    """A stopped process can be killed, and its sockets close all the same."""
+    gateway.tell("a", TREE)
+    watched = everyone(gateway, [int(pid) for pid in gateway.hear("out", "a")])
+    gateway.process.send_signal(signal.SIGSTOP)
+    gateway.process.kill()
+    assert watched.gone(5)
+    watched.close()
+
+
+async def test_a_command_that_kills_its_supervisor_is_ended(runner: Runner) -> None:
+    """The spawner ends what a killed supervisor leaves, and the call's end says what happened."""
+    heard = Heard()
+    script = "setsid sleep 600 & echo $$ $!; read -t 0.2 <> <(:); kill -9 $PPID; sleep 600"
+    end_of = asyncio.ensure_future(runner.run(shell(script), heard))
+    watched = Watched(*await heard.pids(1))
+    end = await end_of
+    assert await asyncio.to_thread(watched.gone)
+    assert (end.status, end.message) == (EndStatus.LOST, "its supervisor was killed by signal 9")
+    assert end.output.tail == heard.data
+    assert await eventually(lambda: len(spawner_children(runner)) <= 1)
+    assert (await runner.run(shell("exit 7"))).exit_code == 7
+    watched.close()
+
+
+async def test_a_command_that_stops_its_supervisor_is_still_timed_out(runner: Runner) -> None:
+    """A supervisor that something stops is woken; one that is stopped again and again is replaced by the kill."""
+    end = await runner.run(shell("kill -STOP $PPID; echo went on; sleep 600", timeout=1))
+    assert (end.status, end.output.head) == (EndStatus.TIMED_OUT, b"went on\n")
+    end = await runner.run(shell("setsid sleep 600 & while kill -STOP $PPID; do :; done", timeout=1))
+    assert end.status in (EndStatus.LOST, EndStatus.TIMED_OUT)
+    assert await eventually(lambda: len(spawner_children(runner)) <= 1)
+
+
+async def test_a_command_that_kills_the_spawner_ends_all_commands(runner: Runner) -> None:
+    """Supervisors do not work without the spawner; afterwards another one stands and commands run again."""
+    old = runner.pid()
+    heard, other = Heard(), Heard()
+    beside = asyncio.ensure_future(runner.run(shell(TREE, name="beside"), other))
+    watched = Watched(*await other.pids(1), old)
+    script = f"setsid sleep 600 & echo $!; until [ -e /proc/$$/nothing ]; do kill -9 {old}; sleep 0.1; done"
+    killer = asyncio.ensure_future(runner.run(shell(script, name="killer"), heard))
+    killers = Watched(*await heard.pids(1))
+    ends = await asyncio.gather(beside, killer)
+    assert [(end.status, end.message) for end in ends] == [(EndStatus.LOST, "the process spawner died")] * 2
+    assert watched.gone(0)
+    assert killers.gone(0)
+    assert await eventually(lambda: runner.alive and runner.pid() != old)
+    assert (await runner.run(shell("exit 7"))).exit_code == 7
+    watched.close()
+    killers.close()
+
+
+async def test_nothing_is_executed_without_a_spawner(runner: Runner) -> None:
+    """Between the death of a spawner and its replacement a command is refused with the reason."""
+    other = Heard()
+    beside = asyncio.ensure_future(runner.run(shell(TREE, name="beside"), other))
+    await other.pids(1)
+    os.kill(runner.pid(), signal.SIGKILL)
+    assert await eventually(lambda: not runner.alive)
+    end = await runner.run(shell("true"))
+    assert (end.status, end.message) == (
+        EndStatus.FAILED_TO_START,
+        "the process spawner died and is being replaced; try again in a few seconds",
+    )
+    assert (await beside).status is EndStatus.LOST
+    assert await eventually(lambda: runner.alive)
+
+
+def test_killing_both_guards_at_once_does_not_help(gateway: Gateway) -> None:
+    """A command that kills its supervisor and the spawner together is ended by the gateway, its last parent."""
+    wait = "read -t 0.3 <> <(:)"
+    gateway.tell("a", f"setsid sleep 600 & echo $! $$; {wait}; kill -9 $PPID {gateway.spawner}; sleep 600")
+    watched = Watched(*map(int, gateway.hear("out", "a")))
+    assert gateway.hear("end", "a") == ["lost", "[]"]
+    assert watched.gone(0)
+    watched.close()
+
+
+async def test_a_stopped_spawner_does_not_stop_running_commands(runner: Runner) -> None:
+    """Supervisors need the spawner for nothing while they work."""
+    heard = Heard()
+    running = asyncio.ensure_future(runner.run(shell("echo $$; sleep 600", timeout=0.5), heard))
+    await heard.pids(1)
+    os.kill(runner.pid(), signal.SIGSTOP)
+    assert (await running).status is EndStatus.TIMED_OUT
+    os.kill(runner.pid(), signal.SIGCONT)
+
+
+async def test_signals_to_the_guards_change_nothing(runner: Runner) -> None:
+    """What ends an ordinary program on a terminal or at a service's stop does not end spawner or supervisor."""
+    heard = Heard()
+    script = (
+        f"for s in TERM INT HUP QUIT USR1 ALRM PIPE; do kill -$s $PPID {runner.pid()}; done; echo still here; exit 6"
+    )
+    end = await runner.run(shell(script), heard)
+    assert (end.status, end.exit_code, end.output.head) == (EndStatus.EXITED, 6, b"still here\n")
+    assert runner.alive
+
+
+def test_a_stop_that_comes_with_the_request_prevents_the_start(tmp_path: Path) -> None:
+    """Request and stop in one packet: the supervisor looks for a stop before it starts anything."""
+    spawner = start_spawner()
+    ours, theirs = socket.socketpair()
+    request = SpawnRequest("c", ("touch", str(tmp_path / "touched")), PATH, "/", 5, 4096)
+    ours.sendall(wire.json_frame(wire.Kind.REQUEST, request.facts()) + wire.frame(wire.Kind.STOP))
+    with theirs:
+        socket.send_fds(spawner.main, [(1).to_bytes(wire.ORDER_BYTES, "big")], [theirs.fileno()])
+    reader = wire.FrameReader()
+    said: list[tuple[wire.Kind, bytes]] = []
+    while data := ours.recv(65536):
+        said += reader.feed(data)
+    ours.close()
+    spawner.main.close()
+    assert spawner.process.wait(5) == 0
+    assert [(kind, json.loads(payload)["status"]) for kind, payload in said] == [(wire.Kind.END, "stopped")]
+    assert list(tmp_path.iterdir()) == []
