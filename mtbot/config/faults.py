@@ -6,7 +6,7 @@ from typing import TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from mtbot.config.problems import Path, Problem, nearest
+from mtbot.config.problems import NO_VALUE, Path, Problem, nearest
 from mtbot.config.values import Frame, Section
 from mtbot.config.yaml_marks import Leaf, Listing, Node, find, plain
 
@@ -28,23 +28,23 @@ _EXPECTED = {
 
 def judge(model: type[S], node: Node, frame: Frame) -> tuple[S | None, list[Problem]]:
     """Read a node as that section: the section, or every fault in it."""
-    empty = _empty_values(node)
     try:
-        return model.model_validate(plain(node), context=frame), empty
+        section = model.model_validate(plain(node), context=frame)
     except ValidationError as error:
-        found = [_problem(detail, model, node) for detail in error.errors(include_url=False)]
-        known = {(p.place, p.path) for p in empty}
-        return None, empty + [p for p in found if (p.place, p.path) not in known]
+        return None, [_problem(detail, model, node) for detail in error.errors(include_url=False)]
+    # with a key that has no value, the section is not what somebody meant, even where that key may be unset
+    empty = empty_values(node)
+    return (None if empty else section), empty
 
 
-def _empty_values(node: Node) -> list[Problem]:
+def empty_values(node: Node) -> list[Problem]:
     """Keys that somebody wrote without a value; whether they meant the default or nothing, nobody can tell."""
     if isinstance(node, Leaf):
         if node.value is None:
-            return [Problem(node.place, node.path, "has no value; give one or delete the key")]
+            return [Problem(node.place, node.path, NO_VALUE)]
         return []
     below = node.items if isinstance(node, Listing) else [entry.node for entry in node.entries.values()]
-    return [problem for item in below for problem in _empty_values(item)]
+    return [problem for item in below for problem in empty_values(item)]
 
 
 def _problem(detail: ErrorDetails, model: type[BaseModel], node: Node) -> Problem:

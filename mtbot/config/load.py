@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from mtbot.config.channels import BotSettings, ChannelsSettings
 from mtbot.config.checks import Parts, ScheduleProblem, check
-from mtbot.config.faults import judge
+from mtbot.config.faults import empty_values, judge
 from mtbot.config.overlay import Rewrite, profile_tree, short_forms, table
 from mtbot.config.problems import Problem, nearest, render_all
 from mtbot.config.regular_file import NotReadable, read_regular
@@ -102,7 +102,7 @@ def load(
     if tree is None:
         raise ConfigError(render_all(str(path), problems))
     reader = _Reader(path, Frame(path.parent, home, {}, known_rules, regex_problem), short_forms(tree))
-    reader.problems += problems
+    reader.problems += [*problems, *empty_values(tree)]
     settings = reader.settings(environ, schedule_problem)
     if settings is None:
         raise ConfigError(render_all(str(path), reader.problems))
@@ -203,10 +203,6 @@ class _Reader:
         people: dict[str, int] = {}
         for name, entry in self._entries("people"):
             path = ("people", name)
-            try:
-                valid_name(name)
-            except ValueError as error:
-                self.problems.append(Problem(entry.key_place, path, str(error)))
             if name in {"any", "requester", "not_requester"}:
                 message = "is a word of approvers and cannot name a person"
                 self.problems.append(Problem(entry.key_place, path, message))
@@ -256,7 +252,11 @@ class _Reader:
         """The named things of a section; a bad name or a section that is no mapping is reported."""
         node = self.root.get(key)
         if isinstance(node, Table):
-            yield from node.entries.items()
+            for name, entry in node.entries.items():
+                try:
+                    valid_name(name)
+                except ValueError as error:
+                    self.problems.append(Problem(entry.key_place, (key, name), str(error)))
+                yield name, entry
         elif node is not None:
-            message = "has no value; give one or delete the key" if plain(node) is None else "must be a mapping"
-            self.problems.append(Problem(node.place, node.path, message))
+            self.problems.append(Problem(node.place, node.path, "must be a mapping"))

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 Path = tuple[str | int, ...]
+NO_VALUE = "has no value; give one or delete the key"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -54,6 +55,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def render_all(file: str, problems: Iterable[Problem]) -> tuple[str, ...]:
-    """Every fault once, in the order of the file."""
+    """Every fault once, in the order of the file; of a key without a value nothing else is said."""
     unique = dict.fromkeys(sorted(problems, key=lambda p: (p.place, dotted(p.path), p.message)))
-    return tuple(problem.render(file) for problem in unique)
+    bare = {problem.path for problem in unique if problem.message == NO_VALUE}
+    return tuple(p.render(file) for p in unique if p.message == NO_VALUE or p.path not in bare)

@@ -179,15 +179,12 @@ def _lines(name: str, info: FieldInfo, prefix: str, depth: int) -> list[str]:
     told = info.description or (_first_line(inner) if inner else "")
     prose = [f"{indent}# {told}"] if told else []
     if key in EXAMPLES:
-        given = EXAMPLES[key]
-        return [*prose, *(f"{indent}{line}" for line in given.splitlines())] if given else []
+        given = [f"#{indent}{x[1:]}" if x.startswith("#") else f"{indent}{x}" for x in EXAMPLES[key].splitlines()]
+        return [*prose, *given] if given else []
     if info.exclude:
         return []
-    if inner is None or (key not in ENTRY_NAMES and nested(info)[1]):
-        default = default_text(info)
-        if default in {"unset", "required"} or isinstance(info.json_schema_extra, dict):
-            return [*prose, f"#{indent}{label}:  # {default}"] if default != "unset" else []
-        return [*prose, f"#{indent}{label}: {default}"]
+    if inner is None or (nested(info)[1] and key not in ENTRY_NAMES):
+        return [*prose, f"#{indent}{label}: {default_text(info)}"]
     return _section_lines(prose, label, key, inner, depth)
 
 

@@ -1,5 +1,6 @@
 """The parts of the service around the tools: agent, model providers, cron, storage, log, audit and elevation."""
 
+import re
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
@@ -202,7 +203,7 @@ def _dsn_without_secret(value: str) -> str:
         password, port = parts.password, parts.port
     except ValueError:
         raise ValueError("must be postgresql://user@host/database") from None
-    if password is not None or "password=" in parts.query or "password" in value.split("?", maxsplit=1)[0].split(" "):
+    if password is not None or re.search(r"(^|[?&\s])password\s*=", value, re.IGNORECASE):
         raise ValueError("must hold no password: put the whole DSN where storage.dsn_env or storage.dsn_file say")
     if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/") or port == 0:
         raise ValueError("must be postgresql://user@host/database")

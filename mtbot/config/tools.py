@@ -276,6 +276,8 @@ class Root(Section):
     @model_validator(mode="before")
     @classmethod
     def _from_text(cls, value: object) -> object:
+        if not isinstance(value, str | dict):
+            raise ValueError("must be a path, written as text")
         return {"path": value} if isinstance(value, str) else value
 
 

@@ -267,7 +267,7 @@ def test_roots_in_both_shapes(tmp_path: Path) -> None:
         ("[]", "roots", "must not be empty"),
         ("[{path: /x, access: write}]", "roots[0].access", "must be one of read, read-write"),
         ("[{access: read}]", "roots[0].path", "is missing"),
-        ("[5]", "roots[0]", "must be a mapping"),
+        ("[5]", "roots[0]", "must be a path, written as text"),
         ("~/x", "roots", "must be a list"),
     ],
 )
