@@ -174,7 +174,7 @@ def _matching(command: LexedCommand, rules: tuple[AllowRule, ...]) -> list[tuple
     for rule in rules:
         if rule.program is not None and rule.program != argv[0]:
             continue
-        if not by_pattern and rule.exact != argv:
+        if not by_pattern and not rule.reads_code and rule.exact != argv:
             continue
         match = rule.match(argv)
         if match is not None:
@@ -203,6 +203,9 @@ def _operand_trouble(operand: Operand, context: AllowContext) -> str | None:
         return f"nobody looked where {operand.word} leads"
     if sensitive.is_sensitive(fact.path, context.places):
         return f"{fact.path} is sensitive"
+    if any(sensitive.is_sensitive_name(part, context.places) for part in operand.word.split(":")[1:]):
+        # a path inside something else: REVISION:PATH, HOST:PATH
+        return f"{operand.word} names something sensitive"
     if operand.role is Role.PATH:
         return None
     if sensitive.is_above_sensitive(fact.path, context.places):
@@ -215,11 +218,9 @@ def _operand_trouble(operand: Operand, context: AllowContext) -> str | None:
     return f"something sensitive lies below {fact.path}"
 
 
-_RUNS_A_PROGRAM = words("""filter.clean filter.smudge filter.process diff.command diff.textconv diff.external merge.driver
-include.path includeif.path core.fsmonitor core.sshcommand core.gitproxy core.askpass core.editor
-sequence.editor core.alternaterefscommand credential.helper gpg.program gpg.ssh.program
-remote.uploadpack remote.receivepack remote.vcs uploadpack.packobjectshook extensions.partialclone
-remote.promisor core.worktree core.hookspath core.pager""")
+_RUNS_A_PROGRAM = words("""filter.clean filter.smudge filter.process diff.command diff.textconv diff.external include.path
+includeif.path gpg.program gpg.defaultkeycommand core.worktree core.alternaterefscommand core.gitproxy""")
+"""Keys (section.key, the part between them dropped) that the forced environment cannot override."""
 
 
 def repository_trouble(keys: frozenset[str] | None) -> str | None:
@@ -230,7 +231,7 @@ def repository_trouble(keys: frozenset[str] | None) -> str | None:
     """
     if keys is None:
         return "the configuration of the repository could not be read"
-    named = sorted(keys & _RUNS_A_PROGRAM) or sorted(key for key in keys if key.startswith(("alias.", "pager.")))
+    named = sorted(keys & _RUNS_A_PROGRAM) or sorted(key for key in keys if key.startswith("pager."))
     return f"the configuration of the repository sets {named[0]}" if named else None
 
 

@@ -60,7 +60,8 @@ class AllowRule:
     """One rule that can let one simple command run without a person.
 
     `program` is the only first word it is asked about (None: any). `exact` is set when the rule spells out one
-    whole argv, the only way past the never-by-rule list. `environment` is forced on the run; an empty value
+    whole argv, which is the owner's way past the never-by-rule list; `reads_code` is the pack's: its matcher reads the
+    code that the program is given and knows all of it to be harmless. `environment` is forced on the run; an empty value
     stands for "as if unset". `cwd`, if given, is the one directory in which the rule holds. The examples are
     command texts; `permits` must all match and `refuses` must not.
     """
@@ -69,6 +70,7 @@ class AllowRule:
     match: Matcher
     program: str | None = None
     exact: Argv | None = None
+    reads_code: bool = False
     needs: Needs = Needs()
     environment: tuple[tuple[str, str], ...] = ()
     cwd: str | None = None

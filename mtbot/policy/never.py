@@ -31,7 +31,7 @@ screen tmux dtach abduco ssh rsh mosh autossh socat nc ncat netcat telnet
 start-stop-daemon daemonize setarch linux32 linux64 arch catchsegv ld.so faketime proxychains
 torsocks tsocks eatmydata fakeroot unionfs doit run-parts runcon sg newgrp numactl cgexec choom
 uclampset ssh-agent dbus-run-session dbus-launch xvfb-run caffeinate gtime exec-helper rlwrap
-fzf less more most man pg info git-shell""")
+less more most man pg info git-shell""")
 
 _VERSIONED = frozenset(
     {"python", "pypy", "perl", "ruby", "php", "lua", "node", "bash", "tclsh", "wish", "guile", "pip", "ksh", "zsh"}

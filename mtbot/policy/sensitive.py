@@ -159,9 +159,7 @@ _LOCATIONS = (
 )
 """These paths and everything below them."""
 
-_HARMLESS_DEVICES = frozenset(
-    {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev", "/dev/shm"}
-)
+_HARMLESS_DEVICES = words("/dev /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/shm")
 _HARMLESS_OF_A_PROCESS = words("""status stat statm cmdline comm cgroup limits io sched schedstat mounts mountinfo mountstats
 oom_score oom_score_adj loginuid sessionid smaps_rollup wchan numa_maps personality uid_map gid_map
 timens_offsets""")
@@ -187,6 +185,12 @@ def is_sensitive(path: str, places: Places) -> bool:
     if _is_git_control(parts):
         return True
     return bool(parts) and any(fnmatchcase(parts[-1], pattern) for pattern in _FILE_PATTERNS)
+
+
+def is_sensitive_name(name: str, places: Places) -> bool:
+    """Whether a path that lies on no disk here (inside a revision, on another host) would be sensitive by its names."""
+    parts = [part for part in name.split("/") if part not in ("", ".", "..")]
+    return bool(parts) and is_sensitive("/" + "/".join(parts), places)
 
 
 def is_above_sensitive(path: str, places: Places) -> bool:
