@@ -12,7 +12,7 @@ from mtbot.config.yaml_marks import Leaf, Listing, Node, find, plain
 
 S = TypeVar("S", bound=Section)
 
-_INLINE = {"api_key", "token", "password", "secret"}
+_INLINE = {"api_key", "token"}
 _EXPECTED = {
     "bool_type": "must be true or false",
     "string_type": "must be text",
@@ -76,8 +76,6 @@ def _message(detail: ErrorDetails, model: type[BaseModel], loc: Path) -> str:
 
 
 def _unknown(key: str, known: tuple[str, ...]) -> str:
-    if key in _INLINE and f"{key}_env" in known:
-        return f"a secret must not stand in this file; name the variable in {key}_env or the file in {key}_file"
     hint = nearest(key, known)
     return f"unknown key{hint}" if hint or not known else f"unknown key; known here: {', '.join(known)}"
 

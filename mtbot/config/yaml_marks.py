@@ -15,6 +15,7 @@ import yaml
 from mtbot.config.problems import Path, Place, Problem
 
 MAX_NODES = 50_000
+MAX_DEPTH = 50
 _PLAIN_TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"}
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)\Z")
 _REAL = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?\Z")
@@ -133,10 +134,7 @@ def parse(text: str) -> tuple[Table | None, list[Problem]]:
     reading = _Reading()
     for extra in nodes[1:]:
         reading.say(extra.start_mark, (), "a second YAML document; one file holds one configuration")
-    try:
-        root = _convert(nodes[0], (), reading)
-    except RecursionError:
-        return None, [Problem(Place(1, 1), (), "nested too deep")]
+    root = _convert(nodes[0], (), reading)
     if reading.count > MAX_NODES:
         return None, [
             Problem(Place(1, 1), (), f"more than {MAX_NODES} values, aliases counted as often as they are used")
@@ -174,6 +172,9 @@ def _convert(node: yaml.Node, path: Path, reading: _Reading) -> Node:
     place = _place(node.start_mark)
     reading.count += 1
     if reading.count > MAX_NODES:
+        return Leaf(None, place, path)
+    if len(path) > MAX_DEPTH:
+        reading.say(node.start_mark, path[:1], "nested too deep")
         return Leaf(None, place, path)
     if id(node) in reading.open:
         reading.say(node.start_mark, path, "an alias that contains itself")

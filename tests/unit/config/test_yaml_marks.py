@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from mtbot.config.problems import Place
-from mtbot.config.yaml_marks import MAX_NODES, Leaf, Table, find, parse, plain
+from mtbot.config.yaml_marks import MAX_DEPTH, MAX_NODES, Leaf, Table, find, parse, plain
 
 
 def messages(text: str) -> list[str]:
@@ -113,6 +113,8 @@ def test_broken_yaml_says_what_the_parser_saw_and_where() -> None:
 def test_deep_nesting_and_multiplied_aliases_end_in_a_fault() -> None:
     """Neither a stack nor the memory is used up by a small file."""
     assert "nest" in messages("a: " + "[" * 5000)[0]
+    assert messages("a: " + "[" * 500 + "]" * 500) == [f"f:1:{MAX_DEPTH + 4}: a: nested too deep"]
+    assert messages("a: " + "[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1)) == []
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     tree, problems = parse("\n".join(lines))
