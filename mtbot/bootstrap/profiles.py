@@ -19,8 +19,9 @@ from mtbot.gate.facts import Surroundings
 from mtbot.gate.gate import GateProfile
 from mtbot.policy.ruleset import Mode, RuleSet
 from mtbot.tools.exec import ExecSettings, ExecTool
-from mtbot.tools.files import FileSettings, ListDirTool, ReadFileTool, WriteFileTool
-from mtbot.tools.web import WebFetchTool, WebSettings
+from mtbot.tools.file_access import FileSettings
+from mtbot.tools.files import ReadFileTool, WriteFileTool
+from mtbot.tools.listing import ListDirTool
 from mtbot.tools.world import HostWorld
 
 MAX_PROMPT_FILE = 262_144
@@ -156,6 +157,8 @@ class Profiles:
             files = FileSettings(rules.roots, settings.filesystem.max_read_bytes, settings.filesystem.max_write_bytes)
             tools += [ReadFileTool(files, masker), WriteFileTool(files, masker), ListDirTool(files, masker)]
         if settings.web_fetch.enabled:
+            from mtbot.tools.web import WebFetchTool, WebSettings
+
             web = WebSettings(settings.web_fetch.timeout, settings.web_fetch.max_bytes)
             tools.append(WebFetchTool(web, self._kit.children, masker))
         return {tool.spec.name: tool for tool in tools}

@@ -38,13 +38,13 @@ class Frame:
         assert taken is not None
         return taken
 
-    def load(self) -> "Loaded":
-        """The configuration; its warnings go to standard error. ConfigError holds every fault."""
+    def load(self, *, quiet: bool = False) -> "Loaded":
+        """The configuration; its warnings go to standard error unless ``quiet``. ConfigError holds every fault."""
         from mtbot.bootstrap.offline import load_all
 
         loaded = load_all(self.config, self.log_level)
         self.secrets = [secret.value for secret in loaded.secrets.values() if secret.value]
-        for warning in loaded.warnings:
+        for warning in () if quiet else loaded.warnings:
             print(self._clean(f"mtclaw: warning: {warning}"), file=sys.stderr)
         return loaded
 

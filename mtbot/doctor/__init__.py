@@ -1,0 +1,1 @@
+"""Is this installation fit to serve? Probes gather, checks judge."""

@@ -1,0 +1,184 @@
+"""Judge what was gathered: one tuple of checks, each a pure function to rows. A new check is one entry here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mtbot.doctor.probes import Gathered
+
+
+class Status(StrEnum):
+    """How a row stands; FAIL makes doctor exit with 1."""
+
+    OK = "OK"
+    INFO = "INFO"
+    WARN = "WARN"
+    FAIL = "FAIL"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One finding."""
+
+    check: str
+    status: Status
+    message: str
+
+
+def config_file(found: Gathered) -> list[Row]:
+    """The configuration was read, and who else can read it."""
+    path = found.loaded.settings.file
+    rows = [Row("configuration", Status.OK, str(path))]
+    if found.config_mode & 0o077:
+        rows.append(Row("configuration permissions", Status.WARN, f"{path} can be read by others; chmod 600 it"))
+    rows += [Row("configuration", Status.WARN, warning) for warning in found.loaded.warnings]
+    return rows
+
+
+def secrets(found: Gathered) -> list[Row]:
+    """Every secret that is named can be had."""
+    rows = [
+        Row(key, Status.OK, f"from {secret.source.value} {secret.place}")
+        for key, secret in found.loaded.secrets.items()
+    ]
+    return rows + [Row("secrets", Status.FAIL, line) for line in found.loaded.missing]
+
+
+def storage(found: Gathered) -> list[Row]:
+    """The database and the directory around it."""
+    rows = []
+    place = found.state_directory
+    if not (place.writable and place.executable):
+        rows.append(
+            Row(
+                "state directory",
+                Status.FAIL,
+                f"{place.path} is not writable for {found.user}, and the database needs it",
+            )
+        )
+    database = found.database
+    if database.fault:
+        rows.append(Row("database", Status.FAIL, database.fault))
+    elif database.absent:
+        rows.append(Row("database", Status.INFO, f"{database.label} is made at the first start"))
+    else:
+        rows.append(Row("database", Status.OK, database.label))
+        state = Status.FAIL if database.chain_fault else Status.OK
+        rows.append(Row("record", state, database.chain_fault or f"{database.events} events, chain whole"))
+    if database.holder is not None:
+        rows.append(Row("gateway", Status.INFO, f"running, pid {database.holder}"))
+    if database.pending:
+        rows.append(Row("questions", Status.INFO, f"{database.pending} open; `mtclaw approvals pending` shows them"))
+    return rows
+
+
+def telegram(found: Gathered) -> list[Row]:
+    """Every bot's token works, and somebody may speak to it."""
+    settings = found.loaded.settings.channels.telegram
+    if not settings.enabled:
+        return [Row("telegram", Status.OK, "switched off")]
+    rows = []
+    for bot in found.bots:
+        if bot.fault:
+            rows.append(Row(f"telegram {bot.name}", Status.FAIL, bot.fault))
+        else:
+            rows.append(Row(f"telegram {bot.name}", Status.OK, f"@{bot.username}"))
+    if found.loaded.settings.owner is None:
+        rows.append(Row("owner", Status.WARN, "no owner is configured, so nobody is told of trouble"))
+    return rows
+
+
+def model(found: Gathered) -> list[Row]:
+    """Every model that a profile names answers."""
+    rows = []
+    for one in found.models:
+        name = f"model {one.provider}/{one.model}"
+        if one.fault:
+            rows.append(Row(name, Status.FAIL, one.fault))
+        elif one.listed:
+            rows.append(Row(name, Status.OK, "listed by its server"))
+        else:
+            rows.append(Row(name, Status.WARN, "its server answers but does not list it"))
+    return rows
+
+
+def paths(found: Gathered) -> list[Row]:
+    """Directories and files that the configuration names."""
+    rows = []
+    for path in found.paths:
+        wanted = path.key not in ("agent.system_prompt_files", "tools.exec.shell")
+        if not path.exists:
+            status = Status.WARN if path.key == "agent.system_prompt_files" else Status.FAIL
+            rows.append(Row(path.key, status, f"{path.path} does not exist; {_mend(path.key, path.path)}"))
+        elif wanted and not path.directory:
+            rows.append(Row(path.key, Status.FAIL, f"{path.path} is no directory"))
+        elif path.key == "agent.workspace" and not path.writable:
+            rows.append(Row(path.key, Status.FAIL, f"{path.path} is not writable for {found.user}"))
+        elif path.key == "tools.exec.shell" and not path.executable:
+            rows.append(Row(path.key, Status.FAIL, f"{path.path} cannot be executed"))
+        elif not path.readable:
+            rows.append(Row(path.key, Status.FAIL, f"{path.path} cannot be read by {found.user}"))
+        else:
+            rows.append(Row(path.key, Status.OK, path.path))
+    return rows
+
+
+def _mend(key: str, path: str) -> str:
+    return f"mkdir -p {path}" if key != "tools.exec.shell" else f"set {key}"
+
+
+def exec_policy(found: Gathered) -> list[Row]:
+    """The mode, and every change to the built-in rules."""
+    rows = []
+    settings = found.loaded.settings
+    named = [("", settings.base), *((f" of profile {name}", one) for name, one in settings.profiles.items())]
+    for suffix, profile in named:
+        exec_settings = profile.tools.exec
+        mode = exec_settings.mode.value
+        if mode == "auto":
+            message = "a model decides what no rule decides; it is beta and can be talked into things"
+            rows.append(Row(f"exec mode{suffix}", Status.WARN, f"auto: {message}"))
+        else:
+            rows.append(Row(f"exec mode{suffix}", Status.OK, mode))
+        changed = [f"{rule} asks instead of refusing" for rule in exec_settings.builtin_deny.ask]
+        changed += [f"{rule} is switched off" for rule in exec_settings.builtin_deny.off]
+        rows += [Row(f"built-in rules{suffix}", Status.WARN, message) for message in changed]
+    return rows
+
+
+def host(found: Gathered) -> list[Row]:
+    """Who the gateway would run as, and what that means for the record."""
+    if found.root:
+        message = (
+            "running as root: a command can change anything, the record and the keys among it; use a user of its own"
+        )
+        return [Row("user", Status.WARN, message)]
+    message = (
+        f"{found.user}; an approved command runs as the same user, so it could reach the database and the key files"
+    )
+    return [Row("user", Status.INFO, message)]
+
+
+def cron(found: Gathered) -> list[Row]:
+    """When each job is due."""
+    if not found.loaded.settings.cron.enabled:
+        return [Row("cron", Status.INFO, "switched off")]
+    return [Row(f"job {name}", Status.OK, f"next {due}") for name, due in found.overdue]
+
+
+CHECKS: tuple[Callable[[Gathered], list[Row]], ...] = (
+    config_file,
+    secrets,
+    storage,
+    telegram,
+    model,
+    paths,
+    exec_policy,
+    host,
+    cron,
+)
+
+
+def judge(found: Gathered) -> tuple[Row, ...]:
+    """Every row of every check."""
+    return tuple(row for check in CHECKS for row in check(found))
