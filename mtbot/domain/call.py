@@ -94,19 +94,24 @@ class Call:
         return value if self.tool == "exec" and isinstance(value, str) else ""
 
     def digest(self, facts: "Facts") -> Digest:
-        """The identity that a yes is bound to: SHA-256 (hex) over the call and everything that decides what it does."""
+        """The identity that a yes is bound to: SHA-256 (hex) over the call and everything that decides what it does.
+
+        Where its words and targets lead is part of it: a link that is turned between question and yes voids the yes.
+        """
         bound = {
             "v": 1,
             "session": self.address.session,
             "tool": self.tool,
             "arguments": dict(self.arguments),
             "cwd": self.cwd,
+            "directory": facts.directory,
             "shell": self.shell,
             "env": sorted(facts.env_names),
             "profile": facts.profile,
             "programs": sorted(facts.programs.items()),
             "operands": sorted(facts.operand_digests.items()),
-            "targets": [target.path for target in facts.targets],
+            "resolved": sorted(facts.resolved.items()),
+            "targets": sorted((target.written, target.path) for target in facts.targets),
         }
         text = json.dumps(bound, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
         return Digest(hashlib.sha256(text.encode()).hexdigest())
