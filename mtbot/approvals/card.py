@@ -4,18 +4,33 @@ The words are stated here and nowhere else; channels only lay them out. A card's
 changes only the lines below, so that the chat keeps what was decided.
 """
 
+import hashlib
 from dataclasses import dataclass
 
 from mtbot.domain.call import Decision, Outcome, Status
 from mtbot.domain.ids import ApprovalId, SafeText
 from mtbot.domain.ports import Clock, Masker, Question
 from mtbot.domain.record import Approval, ApprovalState, Card, CardKind, Choice, ChoiceAction, Ruling, Via
+from mtbot.domain.turn import surface
+from mtbot.redaction.display import display
+
+MAX_MESSAGE = 4000
+"""Title, body and lines together (UTF-16 units): Telegram takes 4096, and a card must never be split."""
 
 MAX_BODY = 2800
 """The longest command (UTF-16 units) that is shown in the message itself; the rest of the message needs room too."""
 
 MAX_ATTACHED = 262_144
 """The longest command (UTF-16 units) that is sent as a file; longer ones are refused without asking."""
+
+MAX_LINE = 300
+"""Characters of one line; the command itself is never a line, so nothing that runs is cut."""
+
+MAX_DETAIL = 1200
+"""UTF-16 units of all lines about what is in a command."""
+
+MAX_REASON = 500
+"""Characters of a person's reason below a question; the record and the model get it whole."""
 
 _TITLES = {
     "exec": "Run this on {host}?",
@@ -50,99 +65,165 @@ class Cards:
     def __init__(self, place: Place, clock: Clock, masker: Masker) -> None:
         self._place = place
         self._clock = clock
-        self._mask = masker.mask
+        self._masker = masker
+
+    def masked(self, words: str) -> SafeText:
+        """A person's own words, fit to be written down."""
+        return self._masker.mask(words)
 
     def question(
         self, asked: Question, approval: ApprovalId, token: str, expires_ms: int, names: tuple[str, str]
     ) -> Card:
         """The question itself; ``names`` are who asked and, unless everybody may, who decides (else "")."""
-        title = _TITLES.get(asked.call.tool, "Run this on {host}? Tool " + asked.call.tool)
-        if asked.elevates:
-            title = "Needs root, so it can't be approved here."
-        body, attachment = self._body(asked)
-        choices = () if asked.elevates else (Choice("✅ Approve once", ChoiceAction.APPROVE, token),)
+        at_host = not asked.elevates or surface(asked.call.address.surface).may_elevate
+        title = _TITLES.get(asked.call.tool, f"Run this on {{host}}? Tool {asked.call.tool}")
+        if not at_host:
+            title = "Needs root and can't be approved here."
+        headed = self._line(f"{title.replace('{host}', self._place.host)}  #{approval}")
+        lines = tuple(self._lines(asked, approval, expires_ms, names, at_host=at_host))
+        body, attachment = self._body(asked, MAX_MESSAGE - utf16("\n".join((headed, *lines))) - 2)
+        approve = (Choice("✅ Approve once", ChoiceAction.APPROVE, token),) if at_host else ()
         return Card(
             CardKind.QUESTION,
-            self._mask(f"{title.format(host=self._place.host)}  #{approval}"),
+            headed,
             body,
-            tuple(self._lines(asked, approval, expires_ms, names)),
-            (*choices, Choice("🚫 Deny", ChoiceAction.DENY, token)),
+            lines,
+            (*approve, Choice("🚫 Deny", ChoiceAction.DENY, token)),
             attachment=attachment,
         )
 
-    def _body(self, asked: Question) -> tuple[SafeText, SafeText | None]:
-        if utf16(asked.display) <= MAX_BODY:
+    def _body(self, asked: Question, room: int) -> tuple[SafeText, SafeText | None]:
+        """The whole command, or the name of the file that holds it; the file is named by its own SHA-256."""
+        if utf16(asked.display) <= min(MAX_BODY, room):
             return asked.display, None
-        note = f"(too long for a message: the whole text is in the file {asked.digest[:12]}.txt, {len(asked.display)} characters)"
-        return self._mask(note), asked.display
+        digest = hashlib.sha256(asked.display.encode("utf-8", "replace")).hexdigest()
+        size = f"{len(asked.display)} characters, SHA-256 {digest}"
+        note = f"(too long for a message: the whole text is in the file {digest[:12]}.txt, {size})"
+        return self._masker.mask(note), asked.display
 
-    def _lines(self, asked: Question, approval: ApprovalId, expires_ms: int, names: tuple[str, str]) -> list[SafeText]:
-        who, deciders = names
-        mask = self._mask
-        lines = list(asked.detail)
+    def _lines(
+        self, asked: Question, approval: ApprovalId, expires_ms: int, names: tuple[str, str], *, at_host: bool
+    ) -> list[SafeText]:
+        who, deciders = (_seen(name) for name in names)
+        lines = self._details(asked.detail)
         if asked.call.tool == "exec":
             contained = "not contained, network open" if asked.facts.profile == "host" else asked.facts.profile
-            lines.append(mask(f"in {asked.call.cwd} · as {self._place.user} · {contained}"))
-        lines.append(mask(f"Why I ask: {asked.why}"))
+            lines.append(self._line(f"in {_seen(asked.call.cwd)} · as {self._place.user} · {contained}"))
+        else:
+            lines.append(self._line(f"as {self._place.user}"))
+        lines.append(self._line(f"Why I ask: {asked.why.rstrip('.')}."))
         if asked.masked:
             noun = "value is" if asked.masked == 1 else "values are"
-            lines.append(mask(f"{asked.masked} secret {noun} masked above; what runs has the real one."))
+            lines.append(self._line(f"{asked.masked} secret {noun} masked above; what runs has the real one."))
         until = self._clock.clock_text(expires_ms)
-        minutes = max(1, round((expires_ms - self._clock.now_ms()) / 60_000))
-        if asked.elevates:
-            lines.append(
-                mask(f"To allow it, on {self._place.host}: `mtclaw approvals approve {approval}` · open until {until}")
-            )
+        if not at_host:
+            lines.append(self._line(f"Asked by {who}"))
+            command = f"`mtclaw approvals approve {approval}`"
+            lines.append(self._line(f"To allow it, on {self._place.host}: {command} · open until {until}"))
             return lines
-        parts = [f"Asked by {who}", deciders, f"open until {until} ({minutes} min)"]
+        span = _span(expires_ms - self._clock.now_ms())
+        parts = [f"Asked by {who}", deciders, f"open until {until} ({span})"]
         parts.append("reply to this message to deny with a reason")
-        lines.append(mask(" · ".join(part for part in parts if part)))
+        lines.append(self._line(" · ".join(part for part in parts if part)))
+        return lines
+
+    def _details(self, detail: tuple[SafeText, ...]) -> list[SafeText]:
+        """What is in the command, as far as there is room; how many lines are left out is said."""
+        lines: list[SafeText] = []
+        used = 0
+        for number, text in enumerate(detail):
+            line = self._line(text)
+            used += utf16(line) + 1
+            if used > MAX_DETAIL:
+                lines.append(self._line(f"({len(detail) - number} more lines of this kind are not shown)"))
+                break
+            lines.append(line)
         return lines
 
     def refused(self, shown: SafeText, decision: Decision) -> Card:
-        """What policy refused: the command, the rule, the better tool, and what on the host would change it."""
-        lines = [f"Rule {decision.rule}: {decision.reason}." if decision.rule else f"{decision.reason}."]
+        """What policy refused: the command, the rule, and what on the host would change it."""
+        rule = f"Rule {decision.rule}: " if decision.rule else ""
+        says = f"{rule}{_seen(decision.reason).rstrip('.')}."
+        lines = []
         if decision.hardline:
-            lines.append("Nobody can approve this, here or anywhere.")
-        elif decision.permit_hint:
-            lines.append("Nobody can approve this in the chat.")
+            lines.append(f"{says} Nobody can approve this, here or anywhere.")
+        else:
+            lines.append(f"{says} Nobody can approve this in the chat.")
+        if decision.permit_hint and not decision.hardline:
             lines.append(f"(Owner, on {self._place.host}: `{decision.permit_hint}` turns it into a question.)")
         return Card(
-            CardKind.NOTICE, self._mask("⛔ Not run:"), shown, tuple(self._mask(line) for line in lines), silent=True
+            CardKind.NOTICE,
+            self._line(f"⛔ Not run: {shown}"),
+            self._masker.mask(""),
+            tuple(self._line(line) for line in lines),
+            silent=True,
         )
 
     def ruled(self, approval: Approval, ruling: Ruling, decider: str) -> Card:
         """The question after a ruling: how it was decided in place of the lines."""
-        at = self._clock.clock_text(ruling.at_ms)
+        at, decider = self._clock.clock_text(ruling.at_ms), _seen(decider)
         if ruling.state is ApprovalState.APPROVED:
-            return approval.card.closed(self._mask(f"✅ Approved once by {decider} {at}"))
+            return approval.card.closed(self._line(f"✅ Approved once by {decider} {at}"))
         if ruling.state is ApprovalState.DENIED:
-            said = f': "{ruling.reason}"' if ruling.reason else ""
+            said = f': "{_cut(_seen(self._masker.mask(ruling.reason)), MAX_REASON)}"' if ruling.reason else ""
             word = "⏹ Stopped" if ruling.via is Via.STOP else "🚫 Denied"
-            return approval.card.closed(self._mask(f"{word} by {decider} {at}{said}"))
+            return approval.card.closed(self._masker.mask(f"{word} by {decider} {at}{said}"))
         if ruling.state is ApprovalState.REVOKED:
-            return approval.card.closed(self._mask(f"🚫 Denied: revoked by {decider} {at}, nothing ran"))
+            return approval.card.closed(self._line(f"🚫 Denied: revoked by {decider} {at}, nothing ran"))
         again = (Choice("Ask again", ChoiceAction.ASK_AGAIN, approval.token),)
-        return approval.card.closed(self._mask(f"Expired {at}, nothing ran."), choices=again)
+        return approval.card.closed(self._line(f"Expired {at}, nothing ran."), choices=again)
 
     def ended(self, approval: Approval, decider: str, outcome: Outcome) -> Card:
         """The question after its call ended: who approved and how it went."""
         at = self._clock.clock_text(approval.ruling.at_ms) if approval.ruling else ""
-        return approval.card.closed(self._mask(f"✅ Approved once by {decider} {at} · {ending(outcome)}"))
+        return approval.card.closed(self._line(f"✅ Approved once by {_seen(decider)} {at} · {ending(outcome)}"))
+
+    def _line(self, text: str) -> SafeText:
+        """One line: masked, at most MAX_LINE characters."""
+        return self._masker.mask(_cut(" ".join(self._masker.mask(text).splitlines()), MAX_LINE))
+
+
+def _seen(words: str) -> str:
+    """Words that somebody else chose, with everything hidden made visible, on one line."""
+    return display(" ".join(words.splitlines()))
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def ending(outcome: Outcome) -> str:
     """How a call ended, in a few words: ``exit 0 · 41 s · 38 lines``."""
-    seconds = outcome.duration_ms / 1000
-    took = f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    if outcome.status is Status.REFUSED:
+        return "not run"
     how = {
-        Status.OK: f"exit {outcome.exit_code}" if outcome.exit_code is not None else "done",
-        Status.FAILED: f"exit {outcome.exit_code}" if outcome.exit_code is not None else "failed",
-        Status.REFUSED: "not run",
+        Status.OK: "done",
+        Status.FAILED: "failed",
         Status.TIMED_OUT: "timed out",
         Status.STOPPED: "stopped",
     }[outcome.status]
-    if outcome.status is Status.REFUSED:
-        return how
-    lines = f"{outcome.lines} line" + ("" if outcome.lines == 1 else "s")
-    return " · ".join((how, took, lines) if outcome.lines else (how, took))
+    if outcome.exit_code is not None and outcome.status in (Status.OK, Status.FAILED):
+        how = f"exit {outcome.exit_code}"
+    parts = [how, _took(outcome.duration_ms)]
+    if outcome.lines:
+        parts.append(f"{outcome.lines} line{'' if outcome.lines == 1 else 's'}")
+    if outcome.survivors:
+        parts.append(f"could not be ended: {_seen(', '.join(outcome.survivors))}")
+    return " · ".join(parts)
+
+
+def _took(milliseconds: int) -> str:
+    """A duration in its largest units: ``0.3 s``, ``41 s``, ``2 min 5 s``."""
+    if milliseconds < 1000:
+        return f"{milliseconds / 1000:.1f} s"
+    seconds = round(milliseconds / 1000)
+    return f"{seconds} s" if seconds < 120 else f"{seconds // 60} min {seconds % 60} s"
+
+
+def _span(milliseconds: int) -> str:
+    """How long a question is open: ``30 min``, ``12 h``, ``2 h 30 min``."""
+    minutes = max(1, round(milliseconds / 60_000))
+    hours, rest = divmod(minutes, 60)
+    if minutes <= 120:
+        return f"{minutes} min"
+    return f"{hours} h {rest} min" if rest else f"{hours} h"

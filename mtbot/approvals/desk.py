@@ -6,11 +6,11 @@ decider is judged against the people of that moment, not of the moment of the qu
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mtbot.approvals.card import Cards
 from mtbot.domain.call import Call, Decision, Outcome
-from mtbot.domain.errors import AlreadyDecided, NotAllowed, StorageError
+from mtbot.domain.errors import AlreadyDecided, NameTaken, NotAllowed, RecordUnavailable, StorageError
 from mtbot.domain.ids import ApprovalId, Digest, SafeText
 from mtbot.domain.ports import Clock, Consents, Names, Outbox, Question
 from mtbot.domain.record import (
@@ -36,11 +36,17 @@ _WORDS = {
 
 _WHY_NOT = {
     Say.NOT_LISTED: "You are not on the list of this chat.",
-    Say.OWN_REQUEST: "You asked for this one. {deciders}.",
-    Say.NOT_YOURS: "This one is not yours to decide. {deciders}.",
-    Say.CANNOT_TELL: "Who you are on Telegram can't be told from here, and {deciders}. Use the button in the chat.",
+    Say.OWN_REQUEST: "You asked for this one. {deciders} can decide.",
+    Say.NOT_YOURS: "This one is not yours to decide. {deciders} can decide.",
+    Say.CANNOT_TELL: "Who you are in the chat can't be told from here. {deciders} can decide, with the button there.",
     Say.HOST_ONLY: "This can only be approved on the host itself.",
 }
+
+NAME_TRIES = 8
+"""How often a fresh name is tried; short names repeat by chance, but eight times in a row means that none is left."""
+
+MIN_TIMEOUT_MS = 1000
+"""No question lapses in the moment in which it is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +79,17 @@ class Desk:
 
     async def ask(self, question: Question, state: TurnState) -> ApprovalId:
         """Write the request, the parked turn and the question in one transaction. RecordUnavailable: nothing asked."""
+        for _ in range(NAME_TRIES):
+            try:
+                return await self._ask(question, state)
+            except NameTaken:
+                continue
+        raise RecordUnavailable("no free name for a new request was found")
+
+    async def _ask(self, question: Question, state: TurnState) -> ApprovalId:
         people, call, now = self._people(), question.call, self._clock.now_ms()
         ident, token = self._names.approval(), self._names.token()
-        expires = now + self._timeout_ms(call.address)
+        expires = now + max(MIN_TIMEOUT_MS, self._timeout_ms(call.address))
         names = (people.name(call.requester), people.deciders_line(call.address, call.requester))
         card = self._cards.question(question, ident, token, expires, names)
         place = people.ask_at(call.address, call.requester) or call.address
@@ -104,15 +118,26 @@ class Desk:
         return ident
 
     async def decide(self, approval: ApprovalId, ruling: Ruling) -> Approval:
-        """Rule once. NotAllowed names why, AlreadyDecided who was first; a late yes is AlreadyDecided (expired)."""
+        """Rule once. NotAllowed names why, AlreadyDecided who was first; a late yes is AlreadyDecided (expired).
+
+        A ruling counts from the moment in which it gets here, never from an earlier one that it may claim.
+        """
         row = await self._stores.consents.get(approval)
         self._check(row, ruling)
+        ruling = replace(
+            ruling,
+            at_ms=max(ruling.at_ms, self._clock.now_ms()),
+            reason=str(self._cards.masked(ruling.reason)),
+        )
         if row.state is ApprovalState.PENDING and ruling.at_ms >= row.expires_ms:
             await self.lapse(row)
             row = await self._stores.consents.get(approval)
-        if row.state is not ApprovalState.PENDING:
-            raise _decided(row, self._people())
-        return await self._rule(row, ruling)
+        if row.state is ApprovalState.PENDING:
+            try:
+                return await self._rule(row, ruling)
+            except AlreadyDecided:
+                row = await self._stores.consents.get(approval)
+        raise _decided(row, self._people())
 
     async def lapse(self, row: Approval) -> None:
         """Let a request expire; somebody else's ruling in between is fine."""
@@ -151,7 +176,8 @@ class Desk:
 
     async def _rule(self, row: Approval, ruling: Ruling) -> Approval:
         decider = self._people().name(ruling.decider)
-        draft = self._draft(row, EventKind.APPROVAL_RESOLVED, ruling.at_ms, ruling=ruling, reason=ruling.reason)
+        at = max(ruling.at_ms, self._clock.now_ms())
+        draft = self._draft(row, EventKind.APPROVAL_RESOLVED, at, ruling=ruling, reason=ruling.reason)
         item = OutboxItem(
             OutKind.EDIT, row.place, card=self._cards.ruled(row, ruling, decider), approval=row.id, silent=True
         )
@@ -160,16 +186,18 @@ class Desk:
         return ruled
 
     def _check(self, row: Approval, ruling: Ruling) -> None:
-        if ruling.decider == SYSTEM:
-            return
+        """NotAllowed unless the decider may, as the configuration stands. mtclaw itself may end a request, never grant it."""
         people = self._people()
-        if ruling.state is ApprovalState.APPROVED:
+        yes = ruling.state is ApprovalState.APPROVED
+        if ruling.decider == SYSTEM and not yes:
+            return
+        if yes:
             say = people.may_decide(ruling.decider, row.address, row.requester, elevates=row.elevates)
         else:
             say = people.may_deny(ruling.decider, row.address, row.requester)
         if say is not Say.YES:
-            deciders = people.deciders_line(row.address, row.requester) or "Somebody else can decide"
-            raise NotAllowed(_WHY_NOT[say].format(deciders=deciders.replace(" decide", " can decide")))
+            deciders = " or ".join(people.decider_names(row.address, row.requester)) or "Nobody here"
+            raise NotAllowed(_WHY_NOT[say].format(deciders=deciders))
 
     def _draft(
         self,

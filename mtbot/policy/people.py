@@ -14,8 +14,11 @@ from mtbot.domain.turn import Actor, ActorKind, Address, Inbound, InboundKind, S
 IMPERSONAL = frozenset({UserId(1087968824), UserId(136817688), UserId(777000)})
 """Ids that Telegram writes where no person is shown: anonymous admins, channels, linked-channel forwards."""
 
-OWN_COMMANDS = frozenset({"whoami", "stop", "new", "status", "help", "start"})
+OWN_COMMANDS = frozenset({"whoami", "stop", "new", "status", "help", "start", "pending", "approve", "deny"})
 """Commands that a listed person may use bare in a group that wants a mention."""
+
+MAX_NAME = 64
+"""Characters of a name that its bearer chose; a longer one would push the rest of a line out of sight."""
 
 
 class Deciders(StrEnum):
@@ -84,11 +87,12 @@ class People:
     bots: Mapping[BotName, BotPeople] = field(default_factory=dict)
 
     def name(self, actor: Actor) -> str:
-        """How that person is called here, with a capital; never a number of Telegram."""
+        """How that person is called here, with a capital, on one line; never a number of Telegram."""
         known = self.names.get(UserId(actor.id)) if actor.kind is ActorKind.TELEGRAM else None
         if known:
             return known[:1].upper() + known[1:]
-        return actor.name or ("somebody" if actor.kind is ActorKind.TELEGRAM else "the owner of this host")
+        chosen = " ".join(actor.name.split())[:MAX_NAME]
+        return chosen or ("somebody" if actor.kind is ActorKind.TELEGRAM else "the owner of this host")
 
     def admit(self, inbound: Inbound) -> Admission:
         """Whether this may start a turn, decide something or command the bot."""
@@ -116,16 +120,16 @@ class People:
     def may_decide(self, actor: Actor, address: Address, requester: Actor, *, elevates: bool) -> Say:
         """Whether ``actor`` may answer a question that ``requester`` caused at ``address``, as things stand now.
 
-        A person of this host (uid, already checked by the caller) may decide everything except where the rule
-        depends on Telegram ids that a uid does not tell.
+        A person of this host (uid, already checked by the caller) may decide everything, because whoever holds that
+        account writes the lists too. Only a rule about who asked is beyond them: a uid does not tell whether it is the
+        same person as a Telegram id.
         """
         listed, rule = self._circle(address)
         if actor.kind is ActorKind.LOCAL:
             if address.surface is SurfaceName.TERMINAL:
                 return Say.YES
-            if rule.who is Deciders.NOT_REQUESTER or (rule.who is Deciders.REQUESTER and requester != actor):
-                return Say.CANNOT_TELL
-            return Say.YES
+            about_the_asker = rule.who in (Deciders.NOT_REQUESTER, Deciders.REQUESTER)
+            return Say.CANNOT_TELL if about_the_asker else Say.YES
         user = actor.user
         if user is None or user in IMPERSONAL:
             return Say.NOT_LISTED
@@ -169,10 +173,14 @@ class People:
         _, rule = self._circle(address)
         if rule.who is Deciders.ANY or address.surface is SurfaceName.TERMINAL:
             return ""
-        names = [self.name(Actor(ActorKind.TELEGRAM, user)) for user in self.deciders(address, requester)]
+        names = self.decider_names(address, requester)
         if not names:
             return "nobody here can decide"
         return f"{' or '.join(names)} {'decides' if len(names) == 1 else 'decide'}"
+
+    def decider_names(self, address: Address, requester: Actor) -> tuple[str, ...]:
+        """The names of ``deciders``, in the same order."""
+        return tuple(self.name(Actor(ActorKind.TELEGRAM, user)) for user in self.deciders(address, requester))
 
     def ask_at(self, address: Address, requester: Actor) -> Address | None:
         """Where to put a question: where it was asked, else a decider's private chat, else None (nobody reachable)."""
