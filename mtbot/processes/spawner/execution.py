@@ -46,12 +46,12 @@ class Execution:
         self._term_at: float | None = None
         self._kill_at: float | None = None
         self._give_up_at = 0.0
-        self._live_at = 0.0
+        self._live_at = self._began + _LIVE_SECONDS
+        self._told_of_start = False
         self._tick = _KILL_TICK_SECONDS
 
     def run(self) -> bool:
         """Watch, end, report. Returns whether anything is left alive."""
-        self._line.say(json_frame(Kind.STARTED, {"pid": self._leader, "supervisor": os.getpid()}))
         self._line.watch(self._pump.fd)
         while not self._step():
             pass
@@ -126,7 +126,7 @@ class Execution:
         due = [now + _IDLE_SECONDS]
         if self._deadline is not None and self._kill_at is None:
             due.append(self._deadline)
-        if self._pump.has_live:
+        if self._pump.has_live or not self._told_of_start:
             due.append(self._live_at)
         if self._term_at is not None:
             due.append(self._term_at)
@@ -141,7 +141,7 @@ class Execution:
     # processes
 
     def _others(self) -> list[int]:
-        return [pid for pid in tree.children(os.getpid()) if pid != self._leader or not self._leader_held]
+        return [pid for pid in tree.own_children() if pid != self._leader or not self._leader_held]
 
     def _signal_all(self, number: int) -> list[int]:
         """Signal the command's group in one go, then whatever left the group; the unreaped leader guards its number."""
@@ -185,21 +185,29 @@ class Execution:
             self._line.unwatch(self._pump.fd)
 
     def _pass_on_live(self, now: float) -> None:
-        if self._pump.has_live and now >= self._live_at:
+        """Offer running output now and then; a gateway that does not keep up misses it here and has it at the end."""
+        if now < self._live_at:
+            return
+        if not self._told_of_start:  # a command that is over by now never needs it
+            self._told_of_start = True
+            self._line.say(json_frame(Kind.STARTED, {"pid": self._leader, "supervisor": os.getpid()}))
+        if self._pump.has_live and not self._line.unsent:
             self._live_at = now + _LIVE_SECONDS
-            self._line.say_live(*self._pump.take_live())
+            self._line.say(self._live_frame())
+
+    def _live_frame(self) -> bytes:
+        skipped, data = self._pump.take_live()
+        return frame(Kind.LIVE, skipped.to_bytes(8, "big") + data)
 
     def _finish(self) -> bool:
         """Empty the pipe, name what is left, and send the END. Returns whether anything is left."""
         ended = time.monotonic()
         while self._pump.read() and time.monotonic() < ended + _BACKGROUND_KILL_SECONDS:
             pass  # the limit is for a writer outside the tree
-        self._live_at = ended
-        self._pass_on_live(ended)
         left = self._survivors()
-        self._line.say(frame(Kind.HEAD, bytes(self._pump.head)))
-        self._line.say(frame(Kind.TAIL, self._pump.tail))
-        self._line.say(json_frame(Kind.END, self._end(ended - self._began, left)))
+        last = self._live_frame() if self._pump.has_live else b""
+        head, tail = frame(Kind.HEAD, bytes(self._pump.head)), frame(Kind.TAIL, self._pump.tail)
+        self._line.say(last + head + tail + json_frame(Kind.END, self._end(ended - self._began, left)))
         return bool(left)
 
     def _survivors(self) -> list[tree.Process]:

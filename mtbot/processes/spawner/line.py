@@ -9,7 +9,7 @@ import select
 import signal
 import socket
 
-from .wire import BrokenFrame, EndWord, FrameReader, Kind, frame
+from .wire import BrokenFrame, EndWord, FrameReader, Kind
 
 _READ_BYTES = 256 * 1024
 
@@ -27,6 +27,7 @@ class Line:
         self._channel: socket.socket | None = channel  # None after the gateway is gone
         self._frames = FrameReader()
         self._unsent = bytearray()
+        self._asks_for_room = False
         self._alarm, alarm_in = os.pipe()
         os.set_blocking(alarm_in, False)
         signal.set_wakeup_fd(alarm_in, warn_on_full_buffer=False)
@@ -80,15 +81,10 @@ class Line:
                 return
 
     def say(self, data: bytes) -> None:
-        """Send a frame that must arrive; it is kept until the gateway takes it."""
+        """Send frames that must arrive; they are kept until the gateway takes them."""
         if self._channel is not None:
             self._unsent += data
             self._send_some()
-
-    def say_live(self, skipped: int, data: bytes) -> None:
-        """Offer running output; a gateway that does not keep up misses it here and has it at the end."""
-        if not self._unsent:
-            self.say(frame(Kind.LIVE, skipped.to_bytes(8, "big") + data))
 
     def end(self, cause: str, message: str = "") -> None:
         """Note why the command has to end; the first reason stands."""
@@ -124,11 +120,15 @@ class Line:
             try:
                 sent = self._channel.send(self._unsent)
             except BlockingIOError:
-                self._poller.modify(self._channel, select.POLLIN | select.POLLOUT)
+                self._ask_for_room(wanted=True)
                 return
             except OSError:
                 self._gateway_gone()
                 return
             del self._unsent[:sent]
-            if not self._unsent:
-                self._poller.modify(self._channel, select.POLLIN)
+        self._ask_for_room(wanted=False)
+
+    def _ask_for_room(self, *, wanted: bool) -> None:
+        if self._channel is not None and wanted != self._asks_for_room:
+            self._asks_for_room = wanted
+            self._poller.modify(self._channel, select.POLLIN | select.POLLOUT if wanted else select.POLLIN)

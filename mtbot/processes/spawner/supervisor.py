@@ -49,7 +49,7 @@ def _rehearse() -> None:
     """Go through the motions of a command, so that the pages they touch are copied while nobody waits."""
     Order(REHEARSAL)
     json_frame(Kind.END, end_fields(EndWord.EXITED, code=0, duration=0.1))
-    tree.children(os.getpid())
+    tree.own_children()
 
 
 def _serve(line: Line, pipe: tuple[int, int], to_reset: list[signal.Signals]) -> bool:

@@ -107,7 +107,7 @@ def test_a_stopped_gateway_does_not_stop_the_time_out(gateway: Gateway) -> None:
 
 def test_a_stopped_gateway_does_not_stop_the_output(gateway: Gateway, tmp_path: Path) -> None:
     """A command that writes without end is drained while nobody listens: it gets to its end and does not wait."""
-    gateway.tell("a", f"echo $$; head -c 300000000 /dev/zero; touch {tmp_path}/done; sleep 600")
+    gateway.tell("a", f"echo $$; read -t 0.3 <> <(:); head -c 300000000 /dev/zero; touch {tmp_path}/done; sleep 600")
     pids = [int(pid.strip("\0")) for pid in gateway.hear("out", "a")[:1]]
     gateway.process.send_signal(signal.SIGSTOP)
     for _ in range(1000):
@@ -157,7 +157,7 @@ async def test_a_command_that_kills_the_spawner_ends_all_commands(runner: Runner
     heard, other = Heard(), Heard()
     beside = asyncio.ensure_future(runner.run(shell(TREE, name="beside"), other))
     watched = Watched(*await other.pids(1), old)
-    script = f"setsid sleep 600 & echo $!; until [ -e /proc/$$/nothing ]; do kill -9 {old}; sleep 0.1; done"
+    script = f"setsid sleep 600 & echo $!; read -t 0.3 <> <(:); kill -9 {old}; sleep 600"
     killer = asyncio.ensure_future(runner.run(shell(script, name="killer"), heard))
     killers = Watched(*await heard.pids(1))
     ends = await asyncio.gather(beside, killer)
