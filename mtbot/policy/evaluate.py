@@ -11,6 +11,7 @@ from mtbot.policy import allow, deny, sensitive
 from mtbot.policy.classify import floor
 from mtbot.policy.deny import Denial, Mention
 from mtbot.policy.effects import Prepared, host_of
+from mtbot.policy.explain import short_name
 from mtbot.policy.lexer import Literal
 from mtbot.policy.rule import Level
 from mtbot.policy.ruleset import Mode, RootAccess
@@ -108,7 +109,8 @@ def _allowed(prepared: Prepared, facts: Facts) -> Decision | str:
     context = allow.AllowContext(facts.directory, prepared.rules.places, paths, facts.repository_keys)
     verdict = allow.judge(literal, prepared.second_reading, prepared.rules.allow, context)
     if isinstance(verdict, allow.NotAllowed):
-        return verdict.reason
+        named = verdict.kind is allow.WhyNot.NO_RULE and verdict.command
+        return f'no rule allows "{short_name(verdict.command)}"' if named else verdict.reason
     return Decision(
         Verdict.RUN,
         Stage.ALLOW,

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 CHATS_REMEMBERED = 1000
+BURST = 6
 
 
 class Bucket:
@@ -40,7 +41,7 @@ class Pace:
         now = self._now()
         buckets = self._chats.get(chat)
         if buckets is None:
-            buckets = (Bucket(4, 1, now), Bucket(18, 1 / 3.2, now)) if chat < 0 else (Bucket(4, 1, now),)
+            buckets = (Bucket(BURST, 1, now), Bucket(18, 1 / 3.2, now)) if chat < 0 else (Bucket(BURST, 1, now),)
             self._chats[chat] = buckets
             while len(self._chats) > CHATS_REMEMBERED:
                 self._chats.popitem(last=False)

@@ -1,0 +1,1 @@
+"""One suite per promise, run on every surface."""
