@@ -208,8 +208,6 @@ def _part(part: str, of: _Field) -> set[int]:
 
 def _range(start: int, end: int, of: _Field) -> list[int]:
     """A range, over the end of the week or year too; 7 at its start is Sunday, as 0 is."""
-    if of.high == 7 and start == 7 > end:
-        start = 0
     if start <= end:
         return list(range(start, end + 1))
     if not of.wraps:

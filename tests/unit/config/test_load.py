@@ -1,7 +1,5 @@
 """Finding the file and judging it as a whole: every fault at once, each with its line, nothing half-used."""
 
-import os
-import threading
 from pathlib import Path
 
 import pytest
@@ -62,16 +60,14 @@ def test_a_missing_file_says_how_to_make_one(tmp_path: Path) -> None:
 
 
 def test_what_is_no_readable_file_ends_at_once(tmp_path: Path) -> None:
-    """A directory, a FIFO without a writer, a file that is too large or is no text."""
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
+    """A directory, a device without an end, a file that is too large or is no text."""
     large = tmp_path / "large"
     large.write_text("#" * (MAX_FILE_BYTES + 1))
     binary = tmp_path / "binary"
     binary.write_bytes(b"a: \xff\n")
     expected = {
         tmp_path: "is not a regular file",
-        fifo: "is not a regular file",
+        Path("/dev/zero"): "is not a regular file",
         large: f"is larger than {MAX_FILE_BYTES} bytes",
         binary: "is not UTF-8 text (byte 3)",
     }
@@ -207,25 +203,3 @@ def test_reading_changes_nothing_on_disk(tmp_path: Path) -> None:
     """Neither the database's directory nor the log file comes to be by looking."""
     read(tmp_path, SMALL + "storage: {dsn: state/x.db}\nlog: {file: logs/x.log}")
     assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
-
-
-def test_a_fifo_with_a_silent_writer_does_not_hang(tmp_path: Path) -> None:
-    """Opening for reading succeeds then, and still nothing is read."""
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
-    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-    writer = os.open(fifo, os.O_WRONLY)
-    done = threading.Event()
-
-    def attempt() -> None:
-        with pytest.raises(ConfigError, match="is not a regular file"):
-            load(fifo, {}, HOME, RULES)
-        done.set()
-
-    worker = threading.Thread(target=attempt, daemon=True)
-    worker.start()
-    try:
-        assert done.wait(5)
-    finally:
-        os.close(writer)
-        os.close(reader)
