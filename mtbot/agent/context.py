@@ -14,6 +14,9 @@ ELIDED = "(an old result, left out to save room)"
 TIGHT_TURNS = 4
 """How many whole turns stay when the model said that the context is too long."""
 
+SHORT = 4000
+"""Characters of a new result that stay then."""
+
 
 @dataclass(frozen=True, slots=True)
 class Persona:
@@ -59,7 +62,11 @@ def system_prompt(persona: Persona, tools: Sequence[str], now: str) -> str:
 
 
 def mended(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The same entries with every call answered, by position, and answers without a call left out."""
+    """The same entries with every call answered, by position, and answers without a call left out.
+
+    Positions and not ids, because providers use ids again. Entries of the assistant that say nothing are left out too:
+    one of them makes a strict provider refuse every later request.
+    """
     result: list[Message] = []
     open_calls: list[Message] = []
     for message in messages:
@@ -70,7 +77,7 @@ def mended(messages: Sequence[Message]) -> tuple[Message, ...]:
             continue
         result.extend(open_calls)
         open_calls = [Message(Role.TOOL, LOST, call_id=call.id, tool_name=call.name) for call in message.calls]
-        if message.content or message.calls:
+        if message.role is not Role.ASSISTANT or message.content.strip() or message.calls:
             result.append(message)
     return (*result, *open_calls)
 
@@ -85,10 +92,14 @@ def whole_turns(history: Sequence[Message], turns: int) -> tuple[Message, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How much is sent: ``turns`` of history, and tool results of this turn before ``elide_before`` are left out."""
+    """How much is sent: ``turns`` of history, and of this turn's first ``squeezed`` entries only what the model needs.
+
+    Results that the model has seen already are left out, the newest ones of those entries are shortened. Later results
+    stay whole, or the model would run again what it cannot see.
+    """
 
     turns: int
-    elide_before: int = 0
+    squeezed: int = 0
 
     def tighter(self, own: int) -> "Window":
         """The window after the model said that it was too much: ``own`` is how many entries the turn has now."""
@@ -96,13 +107,28 @@ class Window:
 
     def assemble(self, system: str, history: Sequence[Message], own: Sequence[Message]) -> tuple[Message, ...]:
         """The entries of a request, well formed."""
-        kept = [
-            replace(message, content=ELIDED)
-            if index < self.elide_before - 1 and message.role is Role.TOOL and len(message.content) > len(ELIDED)
-            else message
-            for index, message in enumerate(own)
-        ]
         past = whole_turns(history, self.turns)
-        if self.elide_before:
-            past = tuple(replace(m, content=ELIDED) if m.role is Role.TOOL else m for m in past)
-        return (Message(Role.SYSTEM, system), *mended((*past, *kept)))
+        if self.squeezed:
+            past = tuple(_elided(message) for message in past)
+        before, after = own[: self.squeezed], own[self.squeezed :]
+        newest = max((index for index, message in enumerate(before) if message.role is not Role.TOOL), default=0)
+        squeezed = [_elided(message) for message in before[:newest]]
+        squeezed += [_shortened(message) for message in before[newest:]]
+        return (Message(Role.SYSTEM, system), *mended((*past, *squeezed, *after)))
+
+
+def _elided(message: Message) -> Message:
+    """A result that the model has seen, without its text; anything else as it is."""
+    if message.role is Role.TOOL and len(message.content) > len(ELIDED):
+        return replace(message, content=ELIDED)
+    return message
+
+
+def _shortened(message: Message) -> Message:
+    """A result that the model has not seen, with its beginning and end; anything else as it is."""
+    text = message.content
+    if message.role is not Role.TOOL or len(text) <= SHORT:
+        return message
+    cut = len(text) - SHORT
+    kept = f"{text[: SHORT // 2]}\n({cut} characters left out to save room)\n{text[-SHORT // 2 :]}"
+    return replace(message, content=kept)

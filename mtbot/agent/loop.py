@@ -7,23 +7,27 @@ written state.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from mtbot.agent.context import Window
 from mtbot.domain.call import Status, ToolSpec, Verdict
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
 from mtbot.domain.ports import Names, Provider
-from mtbot.domain.record import Approval, ApprovalState
-from mtbot.domain.turn import Address, Failed, Message, Parked, Reply, Role, TurnEnd, TurnState, surface
-from mtbot.gate.gate import CallStopped, Done, Gate, Waiting
+from mtbot.domain.record import Approval, ApprovalState, Via
+from mtbot.domain.turn import Address, Failed, Message, Parked, Reply, Role, ToolCall, TurnEnd, TurnState, surface
+from mtbot.gate import answers
+from mtbot.gate.gate import CallStopped, Done, Waiting
 
 _T = TypeVar("_T")
 
 CUT = "Not run: the answer was cut off while this call was being written. Send the call again, shorter."
 STOPPED = "(not run: the turn was stopped)"
+STOPPED_HERE = "(stopped by the person)"
+EMPTY = "The model gave no answer. Please try again, or say it differently."
 EMPTY_TRIES = 2
-REPEATED_REFUSALS = 5
+IDLE_CALLS = 5
+"""So many calls in a row that came to nothing end the turn: the model has lost its way or looks for a way around."""
 
 _SENTENCES = {
     ProviderKind.AUTH: "The model refused my key. The owner can check it with `mtclaw doctor`.",
@@ -51,10 +55,22 @@ class Mind:
     turns: int
 
 
+class CallGate(Protocol):
+    """The gate, as far as the loop needs it (gate/gate)."""
+
+    async def submit(self, wanted: ToolCall, state: TurnState, names: Names) -> Done | Waiting:
+        """Take a fresh call through the gate. CallStopped if the turn is cancelled while it performs."""
+        ...
+
+    async def resume(self, wanted: ToolCall, state: TurnState, approval: Approval) -> Done:
+        """Go on with a call that a person ruled on. CallStopped as above."""
+        ...
+
+
 class Agent:
     """The loop. ``mind`` gives the profile of an address as the configuration stands."""
 
-    def __init__(self, gate: Gate, mind: Callable[[Address], Mind], names: Names) -> None:
+    def __init__(self, gate: CallGate, mind: Callable[[Address], Mind], names: Names) -> None:
         self._gate = gate
         self._mind = mind
         self._names = names
@@ -69,12 +85,11 @@ class Agent:
             if isinstance(calls_done, Parked):
                 return calls_done
             state = calls_done
-            if _refused_in_a_row(state) >= REPEATED_REFUSALS:
-                return Reply(state, "I stopped: what I tried was refused again and again.")
+            if _idle_in_a_row(state) >= IDLE_CALLS:
+                return _said(state, "I stopped: nothing of what I tried could be run, again and again.")
             if state.step >= mind.max_steps:
-                return Reply(
-                    state, f"I stopped after {mind.max_steps} steps without coming to an end. Say if I should go on."
-                )
+                text = f"I stopped after {mind.max_steps} steps without coming to an end. Say if I should go on."
+                return _said(state, text)
             try:
                 answer, window = await self._ask(mind, window, history, state)
             except ProviderError as error:
@@ -84,25 +99,26 @@ class Agent:
                 state = _with_calls(state, answer)
                 keep(state)
                 continue
-            text = _final(answer)
-            if text is None and empty < EMPTY_TRIES - 1:
+            final = _final(answer)
+            if final is None and empty < EMPTY_TRIES - 1:
                 empty += 1
                 continue
-            text = text if text is not None else "The model gave no answer. Please try again, or say it differently."
-            return Reply(state.say(Message(Role.ASSISTANT, text)), text)
+            return _said(state, EMPTY if final is None else final)
 
     async def resume(
         self, state: TurnState, approval: Approval, history: Sequence[Message], keep: Callable[[TurnState], None]
     ) -> TurnEnd:
-        """Go on with a parked turn whose question was ruled on; a lapsed one ends without asking the model."""
+        """Go on with a parked turn whose question was ruled on; one that lapsed or was stopped ends without the model."""
         done = await self._guarded(self._gate.resume(state.open_calls[0], state, approval), state, keep)
         state = self._answered(state, done)
         keep(state)
-        if approval.state in (ApprovalState.EXPIRED, ApprovalState.REVOKED):
-            state = close_open_calls(state)
-            word = "expired" if approval.state is ApprovalState.EXPIRED else "was revoked"
-            text = f"#{approval.id} {word}, nothing ran."
-            return Reply(state.say(Message(Role.ASSISTANT, text)), text)
+        if approval.state is ApprovalState.EXPIRED:
+            return _said(close_open_calls(state), f"#{approval.id} expired, nothing ran.")
+        if approval.state is ApprovalState.REVOKED:
+            return _said(close_open_calls(state), f"#{approval.id} was revoked, nothing ran.")
+        if approval.ruling is not None and approval.ruling.via is Via.STOP:
+            # whoever stopped it was answered already
+            return Reply(close_open_calls(state).say(Message(Role.ASSISTANT, STOPPED_HERE)), "")
         return await self.advance(state, history, keep)
 
     async def _calls(self, state: TurnState, keep: Callable[[TurnState], None]) -> TurnState | Parked:
@@ -129,7 +145,7 @@ class Agent:
         try:
             return await self._complete(mind, window, history, state), window
         except ProviderError as error:
-            if error.kind is not ProviderKind.CONTEXT or window.elide_before:
+            if error.kind is not ProviderKind.CONTEXT or window.squeezed:
                 raise
         tight = window.tighter(len(state.messages))
         return await self._complete(mind, tight, history, state), tight
@@ -164,11 +180,16 @@ def sentence(error: ProviderError) -> str:
     return _SENTENCES[error.kind].format(detail=error.message)
 
 
+def _said(state: TurnState, text: str) -> Reply:
+    """The end of a turn with ``text`` as its last entry, so that the model knows later what the person was told."""
+    return Reply(state.say(Message(Role.ASSISTANT, text)), text)
+
+
 def _with_calls(state: TurnState, answer: ModelAnswer) -> TurnState:
-    """The state with the model's calls open; calls of a cut answer are answered at once and never run."""
+    """The state with the model's calls open; calls of an answer that was cut are answered at once and never run."""
     state = state.say(Message(Role.ASSISTANT, answer.text, calls=answer.calls))
     state = replace(state, open_calls=answer.calls)
-    if answer.finish is Finish.LENGTH:
+    if answer.finish in (Finish.LENGTH, Finish.FILTERED):
         while state.open_calls:
             state = state.answer(CUT)
     return state
@@ -181,17 +202,18 @@ def _final(answer: ModelAnswer) -> str | None:
     if answer.finish is Finish.FILTERED:
         return "The provider's content filter stopped the answer."
     text = answer.text.strip()
-    if answer.finish is Finish.LENGTH and text:
-        return f"{text}\n\n(The answer was cut off at the model's length limit.)"
+    if answer.finish is Finish.LENGTH:
+        cut = "The answer was cut off at the model's length limit"
+        return f"{text}\n\n({cut}.)" if text else f"{cut} before it said anything."
     return text or None
 
 
-def _refused_in_a_row(state: TurnState) -> int:
-    """How many of the last tool answers, without a gap, were refusals of policy."""
+def _idle_in_a_row(state: TurnState) -> int:
+    """How many of the last calls, without a gap, came to nothing."""
     count = 0
     for message in reversed(state.messages):
         if message.role is Role.TOOL:
-            if not message.content.startswith(("Refused by policy", "Not run")):
+            if not answers.came_to_nothing(message.content):
                 break
             count += 1
     return count

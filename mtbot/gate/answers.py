@@ -6,55 +6,70 @@ A refusal names the rule and the better tool. It never says how the rule could b
 from mtbot.domain.call import Decision
 from mtbot.domain.record import ApprovalState, Ruling, Via
 
+REFUSED = "Refused by policy"
+NOT_RUN = "Not run"
+NO_SUCH_TOOL = "There is no tool"
+NOTHING_RUN = "Nothing was run"
+
 _END = "Do not try to reach the same end by other means; say to the person what was not done."
+
+MAX_NAME = 64
+"""Characters of a tool's name that are repeated to the model; a mangled one can be a page long."""
+
+
+def came_to_nothing(answer: str) -> bool:
+    """Whether a tool's answer is one of these, so that the call did nothing."""
+    return answer.startswith((REFUSED, NOT_RUN, NO_SUCH_TOOL, NOTHING_RUN))
+
+
+def _bare(reason: str) -> str:
+    return reason.rstrip(".")
 
 
 def refused(decision: Decision) -> str:
     """A call that policy refused."""
     rule = f" (rule {decision.rule})" if decision.rule else ""
-    better = f" {decision.better}" if decision.better else ""
-    return f"Refused by policy{rule}: {decision.reason}. This cannot be approved or rephrased.{better} {_END}"
+    better = f" Better: {decision.better}" if decision.better else ""
+    return f"{REFUSED}{rule}: {_bare(decision.reason)}. This cannot be approved or rephrased.{better} {_END}"
 
 
 def nobody_to_ask(decision: Decision) -> str:
     """A call that needs a person where there is none."""
-    return f"Not run: this needs a person's approval ({decision.reason}) and nobody can be asked here. {_END}"
+    return f"{NOT_RUN}: this needs a person's approval ({_bare(decision.reason)}) and nobody can be asked here. {_END}"
 
 
 def cannot_ask(why: str) -> str:
     """The question could not be put."""
-    return f"Not run: the person could not be asked ({why}). {_END}"
+    return f"{NOT_RUN}: the person could not be asked ({why}). {_END}"
 
 
 def ruled_out(ruling: Ruling) -> str:
     """A call whose question was answered with no, lapsed, or was withdrawn; a person's words come through as they are."""
     if ruling.state is ApprovalState.DENIED:
         if ruling.via is Via.STOP:
-            return "Not run: the person stopped this turn."
+            return f"{NOT_RUN}: the person stopped this turn."
         said = f' They said: "{ruling.reason}"' if ruling.reason else ""
-        return f"Not run: the person denied it.{said} {_END}"
+        return f"{NOT_RUN}: the person denied it.{said} {_END}"
     if ruling.state is ApprovalState.REVOKED:
-        return f"Not run: the approval was revoked. {_END}"
-    return f"Not run: nobody answered in time, so the request expired. {_END}"
+        return f"{NOT_RUN}: the approval was revoked. {_END}"
+    return f"{NOT_RUN}: nobody answered in time, so the request expired. {_END}"
 
 
 def changed(what: str) -> str:
     """What was approved is not what would run now."""
-    return (
-        f"Not run: {what} changed between the question and the approval. Propose the call again if it is still wanted."
-    )
+    return f"{NOT_RUN}: {what} changed between the question and the approval. Propose the call again if it is still wanted."
 
 
 def unknown_tool(name: str, known: tuple[str, ...]) -> str:
     """A tool that does not exist or is switched off."""
-    return f"There is no tool {name!r} here, or it is switched off. Tools: {', '.join(known) or 'none'}."
+    return f"{NO_SUCH_TOOL} {name[:MAX_NAME]!r} here, or it is switched off. Tools: {', '.join(known) or 'none'}."
 
 
 def bad_arguments(tool: str, reason: str) -> str:
     """Arguments that cannot be used."""
-    return f"Nothing was run: {tool}: {reason}."
+    return f"{NOTHING_RUN}: {tool}: {reason}."
 
 
 def no_record(why: str) -> str:
     """The record cannot be written, so nothing may run."""
-    return f"Not run: the record cannot be written ({why}), and nothing runs without its record. Tell the person."
+    return f"{NOT_RUN}: the record cannot be written ({why}), and nothing runs without its record. Tell the person."

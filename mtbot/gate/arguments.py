@@ -5,7 +5,8 @@ that our own tools use is understood; a schema with more in it makes the tool un
 """
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
@@ -16,7 +17,12 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "array": list,
     "object": dict,
 }
-_MAX_BYTES = 2_000_000
+_NOTES = frozenset({"type", "description", "title", "default", "examples"})
+_UNDERSTOOD = _NOTES | {"enum", "minimum", "maximum", "items"}
+_TOP = _NOTES | {"properties", "required", "additionalProperties", "$schema"}
+_UNCHECKED = "has a schema that cannot be checked"
+_MAX_LENGTH = 2_000_000
+_MAX_SHOWN = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,38 +34,70 @@ class BadArguments:
 
 def read_arguments(raw: str, schema: Mapping[str, object]) -> dict[str, object] | BadArguments:
     """The arguments as a checked mapping. An empty text means no arguments. Never raises."""
-    if len(raw) > _MAX_BYTES:
+    if len(raw) > _MAX_LENGTH:
         return BadArguments("the arguments are too long")
     text = raw.strip()
     try:
-        value = json.loads(text, parse_constant=_no_constant) if text else {}
+        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once) if text else {}
+    except _Twice as twice:
+        return BadArguments(
+            f"argument {twice.name[:_MAX_SHOWN]!r} stands there twice; send the call again with it once"
+        )
     except (ValueError, RecursionError):
-        return BadArguments("the arguments are no valid JSON; nothing was run, send the call again with valid JSON")
+        return BadArguments("the arguments are no valid JSON; send the call again with valid JSON")
     if isinstance(value, str):
         return BadArguments("the arguments are a string and not an object; send a JSON object")
     if not isinstance(value, dict):
         return BadArguments("the arguments are not a JSON object")
+    if not _encodable(value):
+        return BadArguments("the arguments hold half a character (a lone surrogate); send the call again without it")
     problems = _problems(value, schema)
     if problems:
         return BadArguments("; ".join(problems))
     return value
 
 
+class _Twice(ValueError):
+    """A name that stands twice in one object: which of the two counts would depend on the reader."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, value in pairs:
+        if name in found:
+            raise _Twice(name)
+        found[name] = value
+    return found
+
+
 def _no_constant(name: str) -> object:
     raise ValueError(name)
+
+
+def _encodable(value: object) -> bool:
+    """Whether it can be written down again, every text in it as UTF-8."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError):
+        return False
+    return True
 
 
 def _problems(value: Mapping[str, object], schema: Mapping[str, object]) -> list[str]:
     properties = schema.get("properties", {})
     required = schema.get("required", [])
-    if not isinstance(properties, Mapping) or not isinstance(required, list | tuple):
+    if not isinstance(properties, Mapping) or not isinstance(required, list | tuple) or not _TOP.issuperset(schema):
         return ["this tool's schema cannot be checked, so it cannot be used"]
     found = [f"missing argument {name}" for name in required if name not in value]
     for name, item in value.items():
         rule = properties.get(name)
         if not isinstance(rule, Mapping):
             known = ", ".join(sorted(properties)) or "none"
-            found.append(f"unknown argument {name!r} (known: {known})")
+            found.append(f"unknown argument {name[:_MAX_SHOWN]!r} (known: {known})")
             continue
         fault = _fault(item, rule)
         if fault:
@@ -68,20 +106,44 @@ def _problems(value: Mapping[str, object], schema: Mapping[str, object]) -> list
 
 
 def _fault(item: object, rule: Mapping[str, object]) -> str:
+    """What is wrong with one value, or the empty string."""
     wanted = rule.get("type")
     expected = _TYPES.get(wanted) if isinstance(wanted, str) else None
-    if expected is None:
-        return "has a schema that cannot be checked"
+    if expected is None or not _UNDERSTOOD.issuperset(rule):
+        return _UNCHECKED
     if isinstance(item, bool) and wanted != "boolean":
         return f"must be a {wanted}, not a boolean"
     if not isinstance(item, expected):
-        return f"must be a {wanted}, not {type(item).__name__}"
+        return f"must be a {wanted}, not {_kind(item)}"
     allowed = rule.get("enum")
     if isinstance(allowed, list | tuple) and item not in allowed:
         return f"must be one of {', '.join(map(str, allowed))}"
-    low, high = rule.get("minimum"), rule.get("maximum")
-    if isinstance(item, int | float) and isinstance(low, int | float) and item < low:
+    if isinstance(item, int | float):
+        return _out_of_range(item, rule.get("minimum"), rule.get("maximum"))
+    if isinstance(item, list) and "items" in rule:
+        return _bad_item(item, rule["items"])
+    return ""
+
+
+def _out_of_range(item: float, low: object, high: object) -> str:
+    if not math.isfinite(item):
+        return "must be a number that is finite"
+    if isinstance(low, int | float) and item < low:
         return f"must be at least {low}"
-    if isinstance(item, int | float) and isinstance(high, int | float) and item > high:
+    if isinstance(high, int | float) and item > high:
         return f"must be at most {high}"
     return ""
+
+
+def _bad_item(items: Sequence[object], rule: object) -> str:
+    if not isinstance(rule, Mapping):
+        return _UNCHECKED
+    faults = ((number, _fault(item, rule)) for number, item in enumerate(items, 1))
+    return next((f"item {number} {fault}" for number, fault in faults if fault), "")
+
+
+def _kind(item: object) -> str:
+    """The JSON name of a value's type."""
+    if item is None:
+        return "null"
+    return next(name for name, kind in reversed(_TYPES.items()) if isinstance(item, kind))

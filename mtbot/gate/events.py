@@ -11,6 +11,9 @@ from mtbot.redaction.display import display
 MAX_COMMAND = 65_536
 """Characters of a command that the record keeps; longer ones end in a note of their length."""
 
+MAX_TOOL = 64
+"""Characters of a tool's name that the record keeps."""
+
 
 def kept(text: str) -> str:
     """``text`` as a column keeps it: well-formed Unicode, no NUL, cut with a note past MAX_COMMAND."""
@@ -35,7 +38,7 @@ class Events:
             at_ms=self._clock.now_ms(),
             session=address.session,
             call=call.id,
-            tool=call.tool,
+            tool=self._tool(call),
             command=self._subject(call),
             cwd=call.cwd,
             bot=address.bot,
@@ -44,6 +47,10 @@ class Events:
             message=message,
             requester=call.requester.key,
         )
+
+    def _tool(self, call: Call) -> str:
+        """The tool's name; a model can write anything there."""
+        return kept(display(str(self._masker.mask(call.tool[:MAX_TOOL]))))
 
     def _subject(self, call: Call) -> str:
         if call.tool == "exec":
@@ -54,7 +61,7 @@ class Events:
     def line(self, call: Call) -> str:
         """The call in one masked, visible line of at most 200 characters; other tools than exec begin with their name."""
         subject = display(self._subject(call)).replace("\n", "; ")
-        text = subject if call.tool == "exec" else f"{call.tool} {subject}".strip()
+        text = subject if call.tool == "exec" else f"{self._tool(call)} {subject}".strip()
         return str(self._masker.mask(text if len(text) <= 200 else text[:199] + "…"))
 
     def decided(self, call: Call, facts: Facts, decision: Decision, message: int | None) -> tuple[EventDraft, ...]:
