@@ -37,8 +37,6 @@ def open_writing(place: Place, *, create: bool) -> Opened:
     pair = connect(place, Mode.WRITING)
     try:
         with explain(place):
-            if isinstance(place, SqlitePlace):
-                _check_pages(place, pair)
             _bring_up(place, pair, create=create)
             return Opened(pair, _unlock(place, pair.durable))
     except BaseException:
@@ -75,6 +73,7 @@ def _prepare_sqlite(place: SqlitePlace, *, create: bool) -> None:
             raise _no_database(place)
         _create_sqlite(place)
     files.check_database_file(place.path, writing=True)
+    _inspect(place)
     files.narrow(place.path)
 
 
@@ -103,11 +102,18 @@ def _create_sqlite(place: SqlitePlace) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _check_pages(place: SqlitePlace, pair: Pair) -> None:
-    with pair.reading.connect() as connection:
-        found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
-    if found != "ok":
-        raise files.damaged(place.path, " ".join(str(found).split()))
+def _inspect(place: SqlitePlace) -> None:
+    """Look for damage and for somebody else's tables before anything, even the journal mode, is changed."""
+    pair = connect(place, Mode.READING)
+    try:
+        with explain(place), pair.reading.connect() as connection:
+            found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+            connection.rollback()
+            if found != "ok":
+                raise files.damaged(place.path, " ".join(str(found).split()))
+            schema.refuse(schema.standing(connection), place.label)
+    finally:
+        pair.dispose()
 
 
 def _bring_up(place: Place, pair: Pair, *, create: bool) -> None:

@@ -1,0 +1,346 @@
+"""Inbox, outbox, cron runs and leases: each thing once, in order, and nothing forgotten by a crash."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import text
+
+from mtbot.domain.errors import SealError, StorageError
+from mtbot.domain.ids import BotName, SafeText, SessionId, ThreadId
+from mtbot.domain.record import CronRun, CronStatus, OutboxItem, OutKind
+from mtbot.storage.cron_runs import CronRunStore
+from mtbot.storage.engine import Database
+from mtbot.storage.inbox import InboxStore
+from mtbot.storage.instance import Instance
+from mtbot.storage.leases import LeaseStore
+from mtbot.storage.outbox import OutboxStore
+from mtbot.storage.place import Place
+from tests.integration.storage.samples import (
+    GROUP,
+    NOW,
+    PRIVATE,
+    SESSION,
+    TERMINAL,
+    card,
+    question,
+    reply,
+    safe,
+    update,
+)
+
+OPS = BotName("ops")
+CHATS = ("private", "group")
+
+
+def dead(db: Database) -> Instance:
+    """A process of this host that ran before the last boot."""
+    return replace(db.instance, boot="00000000")
+
+
+@pytest.fixture
+def inbox(db: Database) -> InboxStore:
+    """The updates of the database."""
+    return InboxStore(db)
+
+
+@pytest.fixture
+def outbox(db: Database) -> OutboxStore:
+    """What is to be said."""
+    return OutboxStore(db, safe)
+
+
+@pytest.fixture
+def cron(db: Database) -> CronRunStore:
+    """The runs of jobs."""
+    return CronRunStore(db)
+
+
+@pytest.fixture
+def leases(db: Database) -> LeaseStore:
+    """Who runs which session."""
+    return LeaseStore(db)
+
+
+async def column(db: Database, statement: str) -> list[object]:
+    """The first column of a query, as it lies in the database."""
+    return await db.read(lambda session: list(session.connection().execute(text(statement)).scalars()))
+
+
+class TestInbox:
+    """Updates."""
+
+    async def test_an_update_is_new_once_for_ever(self, inbox: InboxStore) -> None:
+        """Stored again, also after it was acted on, it is not new."""
+        assert await inbox.store([update(5), update(6), update(5)], NOW) == (update(5), update(6))
+        assert await inbox.store([update(6), update(7)], NOW) == (update(7),)
+        await inbox.done(OPS, 5)
+        assert await inbox.store([update(5)], NOW) == ()
+        assert await inbox.store([], NOW) == ()
+
+    async def test_waiting_rows_come_in_the_order_of_arrival(self, inbox: InboxStore) -> None:
+        """What a crash left, with what had begun already; other bots' updates are theirs."""
+        await inbox.store([update(5), update(6), update(7), update(5, bot="home")], NOW)
+        await inbox.take(OPS, 6)
+        await inbox.done(OPS, 5)
+        assert await inbox.waiting(OPS) == (replace(update(6), taken=True), update(7))
+        assert await inbox.waiting(BotName("home")) == (update(5, bot="home"),)
+
+    async def test_the_same_number_with_another_content_is_another_update(self, inbox: InboxStore) -> None:
+        """Telegram numbers anew after a quiet week."""
+        await inbox.store([update(900)], NOW)
+        await inbox.done(OPS, 900)
+        assert await inbox.store([update(900, "other")], NOW) == (update(900, "other"),)
+
+    async def test_the_offset_is_the_update_stored_last(self, inbox: InboxStore) -> None:
+        """Also when Telegram began to number anew, and None before the first."""
+        assert await inbox.offset(OPS) is None
+        await inbox.store([update(900), update(901)], NOW)
+        assert await inbox.offset(OPS) == 901
+        await inbox.store([update(4)], NOW)
+        assert await inbox.offset(OPS) == 4
+        assert await inbox.offset(BotName("home")) is None
+
+    async def test_payloads_are_sealed_and_wiped(self, db: Database, inbox: InboxStore) -> None:
+        """A message may hold a secret; once acted on it is gone, and its identity stays."""
+        await inbox.store([update(5, "hunter2-hunter2")], NOW)
+        (held,) = await column(db, "SELECT sealed FROM inbox")
+        assert isinstance(held, bytes | memoryview)
+        assert b"hunter2" not in bytes(held)
+        await inbox.done(OPS, 5)
+        assert await column(db, "SELECT sealed FROM inbox") == [None]
+        assert await column(db, "SELECT update_id FROM inbox") == [5]
+
+    async def test_a_payload_belongs_to_its_update(self, db: Database, inbox: InboxStore) -> None:
+        """A box that was moved to another update does not open."""
+        await inbox.store([update(5), update(6)], NOW)
+        move = text("UPDATE inbox SET sealed = (SELECT i.sealed FROM inbox i WHERE i.update_id = 5)")
+        await db.write(lambda session: session.connection().execute(move))
+        with pytest.raises(SealError):
+            await inbox.waiting(OPS)
+
+    async def test_a_batch_that_fails_stores_nothing(self, inbox: InboxStore) -> None:
+        """A failed commit confirms nothing."""
+        with pytest.raises(StorageError):
+            await inbox.store([update(5), replace(update(6), update=2**70)], NOW)
+        assert await inbox.waiting(OPS) == ()
+
+
+class TestOutbox:
+    """What is to be said."""
+
+    async def test_items_come_back_as_they_were_put(self, outbox: OutboxStore) -> None:
+        """Texts, cards, edits, quotes, places."""
+        items = (
+            replace(reply(), silent=True, address=PRIVATE),
+            question(),
+            OutboxItem(OutKind.NOTICE, TERMINAL, text=safe("notice")),
+        )
+        await outbox.put(*items, now_ms=NOW)
+        rows = await outbox.next(["private", "group", "terminal"], NOW)
+        assert tuple(row.item for row in rows) == items
+        assert [(row.attempts, row.due_ms) for row in rows] == [(0, NOW)] * 3
+
+    async def test_a_chat_speaks_in_order_and_chats_do_not_wait_for_each_other(self, outbox: OutboxStore) -> None:
+        """The first row of every chat; the next one only once it is sent. Topics share their chat's order."""
+        topic = replace(GROUP, thread=ThreadId(9))
+        await outbox.put(reply("1"), reply("2", topic), reply("a", PRIVATE), now_ms=NOW)
+        first = await outbox.next(CHATS, NOW)
+        assert [row.item.text for row in first] == ["1", "a"]
+        await outbox.claim(first[0].id)
+        assert [row.item.text for row in await outbox.next(CHATS, NOW)] == ["a"]
+        await outbox.sent(first[0].id, 50)
+        assert [row.item.text for row in await outbox.next(CHATS, NOW)] == ["2", "a"]
+
+    async def test_only_the_asked_surfaces_and_not_too_many(self, outbox: OutboxStore) -> None:
+        """A terminal's lines are nothing for Telegram."""
+        await outbox.put(reply("t", TERMINAL), reply("g"), reply("p", PRIVATE), now_ms=NOW)
+        assert [row.item.text for row in await outbox.next(["terminal"], NOW)] == ["t"]
+        assert [row.item.text for row in await outbox.next(CHATS, NOW, limit=1)] == ["g"]
+
+    async def test_a_row_that_waits_holds_up_those_behind_it(self, outbox: OutboxStore) -> None:
+        """Order matters more than speed."""
+        await outbox.put(reply("1"), reply("2"), now_ms=NOW)
+        (row,) = await outbox.next(CHATS, NOW)
+        await outbox.claim(row.id)
+        await outbox.retry(row.id, NOW + 500)
+        assert await outbox.next(CHATS, NOW + 499) == ()
+        (again,) = await outbox.next(CHATS, NOW + 500)
+        assert again == replace(row, attempts=1, due_ms=NOW + 500)
+
+    async def test_a_row_is_claimed_once(self, place: Place, db: Database, outbox: OutboxStore) -> None:
+        """Of two senders in two processes one gets it."""
+        await outbox.put(reply(), now_ms=NOW)
+        (row,) = await outbox.next(CHATS, NOW)
+        other = await Database.open_for_writing(place)
+        second = OutboxStore(other, safe)
+        won = await asyncio.gather(*((outbox, second)[n % 2].claim(row.id) for n in range(20)))
+        await other.close()
+        assert sorted(won) == [False] * 19 + [True]
+        assert await outbox.claim(999) is False
+
+    async def test_a_sent_row_is_wiped(self, db: Database, outbox: OutboxStore) -> None:
+        """Nothing that was said lies there any longer, and it cannot come back."""
+        await outbox.put(reply(), now_ms=NOW)
+        await outbox.claim(1)
+        await outbox.sent(1, 50)
+        assert await column(db, "SELECT sealed FROM outbox") == [None]
+        assert await column(db, "SELECT message FROM outbox") == [50]
+        await outbox.retry(1, NOW)
+        assert await outbox.next(CHATS, NOW) == ()
+        await outbox.sent(999, 1)
+
+    async def test_a_dropped_row_keeps_the_reason_only(self, db: Database, outbox: OutboxStore) -> None:
+        """The chat is gone; the next row goes on."""
+        await outbox.put(reply("1"), reply("2"), now_ms=NOW)
+        await outbox.drop(1, "chat gone")
+        assert await column(db, "SELECT why FROM outbox WHERE sealed IS NULL") == ["chat gone"]
+        assert [row.item.text for row in await outbox.next(CHATS, NOW)] == ["2"]
+
+    async def test_what_a_dead_sender_left_is_ambiguous_and_never_sent_again(
+        self, db: Database, outbox: OutboxStore
+    ) -> None:
+        """There is never a second live keyboard; the rest of the chat goes on."""
+        await outbox.put(question(), reply("next"), reply("mine", PRIVATE), now_ms=NOW)
+        ours, db.instance = db.instance, dead(db)
+        await outbox.claim(1)
+        db.instance = ours
+        await outbox.claim(3)
+        assert await outbox.next(CHATS, NOW) == ()
+        (left,) = await outbox.ambiguous()
+        assert left.item == question()
+        assert await outbox.ambiguous() == (left,)
+        assert [row.item.text for row in await outbox.next(CHATS, NOW)] == ["next"]
+        await outbox.drop(left.id, "nobody knows whether it arrived")
+        assert await outbox.ambiguous() == ()
+
+    async def test_an_edit_may_be_tried_again(self, db: Database, outbox: OutboxStore) -> None:
+        """Twice does no harm there, so the caller may put an ambiguous row back."""
+        await outbox.put(OutboxItem(OutKind.EDIT, GROUP, card=card()), now_ms=NOW)
+        ours, db.instance = db.instance, dead(db)
+        await outbox.claim(1)
+        db.instance = ours
+        (left,) = await outbox.ambiguous()
+        await outbox.retry(left.id, NOW)
+        assert [row.item for row in await outbox.next(CHATS, NOW)] == [left.item]
+
+    async def test_texts_pass_the_redactor_on_their_way_out(self, db: Database) -> None:
+        """A row cannot carry out what the redactor has learned since."""
+        outbox = OutboxStore(db, lambda raw: SafeText(raw.replace("Done", "‹secret:1›")))
+        await outbox.put(reply(), now_ms=NOW)
+        assert (await outbox.next(CHATS, NOW))[0].item.text == "‹secret:1›."
+
+    @pytest.mark.parametrize(
+        "content", ["{}", "[]", "rubbish", '{"text": null, "card": {}, "quote": 1, "silent": false}']
+    )
+    async def test_a_box_that_holds_no_item_is_a_seal_error(
+        self, db: Database, outbox: OutboxStore, content: str
+    ) -> None:
+        """Not a traceback."""
+        await outbox.put(reply(), now_ms=NOW)
+        put = text("UPDATE outbox SET sealed = :box").bindparams(box=db.seal.close(content, "outbox", 1))
+        await db.write(lambda session: session.connection().execute(put))
+        with pytest.raises(SealError, match="holds no item"):
+            await outbox.next(CHATS, NOW)
+
+
+class TestCronRuns:
+    """Occurrences."""
+
+    JOB = SessionId("cron:job:nightly")
+
+    async def test_an_occurrence_is_claimed_once(self, place: Place, cron: CronRunStore) -> None:
+        """Whoever looks at the clock first, in whatever process."""
+        other = await Database.open_for_writing(place)
+        second = CronRunStore(other)
+        claims = await asyncio.gather(
+            *((cron, second)[n % 2].claim("nightly", NOW, self.JOB, NOW + n) for n in range(10))
+        )
+        await other.close()
+        (run,) = [one for one in claims if one is not None]
+        last = await cron.last("nightly")
+        assert last is not None
+        assert (last.id, last.status, last.due_ms) == (run, CronStatus.STARTED, NOW)
+
+    async def test_a_run_is_closed_once(self, cron: CronRunStore) -> None:
+        """A later word about a closed run changes nothing."""
+        run = await cron.claim("nightly", NOW, self.JOB, NOW)
+        assert run is not None
+        await cron.finish(run, CronStatus.ERROR, NOW + 9, "no answer")
+        await cron.finish(run, CronStatus.OK, NOW + 10)
+        assert await cron.last("nightly") == CronRun(
+            run, "nightly", NOW, self.JOB, CronStatus.ERROR, NOW, NOW + 9, "no answer"
+        )
+        with pytest.raises(ValueError, match="not started"):
+            await cron.finish(run, CronStatus.STARTED, NOW)
+
+    async def test_what_did_not_run_is_on_record(self, cron: CronRunStore) -> None:
+        """Once, and never over a run."""
+        await cron.skipped("nightly", NOW, self.JOB, NOW + 1, "the last run still runs")
+        await cron.skipped("nightly", NOW, self.JOB, NOW + 2, "again")
+        assert await cron.claim("nightly", NOW, self.JOB, NOW + 3) is None
+        last = await cron.last("nightly")
+        assert last is not None
+        assert (last.status, last.finished_ms, last.error) == (CronStatus.SKIPPED, NOW + 1, "the last run still runs")
+
+    async def test_the_last_run_is_the_latest_and_then_the_newest(self, cron: CronRunStore) -> None:
+        """Two in one millisecond are told apart by their number."""
+        assert await cron.last("nightly") is None
+        await cron.claim("nightly", NOW, self.JOB, NOW)
+        second = await cron.claim("nightly", NOW + 1, self.JOB, NOW)
+        await cron.claim("nightly", NOW + 2, self.JOB, NOW - 1)
+        await cron.claim("other", NOW, self.JOB, NOW + 9)
+        last = await cron.last("nightly")
+        assert last is not None
+        assert last.id == second
+
+    async def test_runs_of_a_dead_process_are_interrupted(self, db: Database, cron: CronRunStore) -> None:
+        """Those of a live one and those that are over stay as they are."""
+        ours, db.instance = db.instance, dead(db)
+        await cron.claim("nightly", NOW, self.JOB, NOW)
+        over = await cron.claim("hourly", NOW, self.JOB, NOW)
+        assert over is not None
+        await cron.finish(over, CronStatus.OK, NOW)
+        db.instance = ours
+        await cron.claim("running", NOW, self.JOB, NOW)
+        assert await cron.sweep(NOW + 5) == 1
+        assert await cron.sweep(NOW + 6) == 0
+        last = [await cron.last(job) for job in ("nightly", "hourly", "running")]
+        assert [(one.status, one.finished_ms) for one in last if one] == [
+            (CronStatus.INTERRUPTED, NOW + 5),
+            (CronStatus.OK, NOW),
+            (CronStatus.STARTED, None),
+        ]
+
+
+class TestLeases:
+    """Who runs a session's turn."""
+
+    async def test_one_holder_at_a_time(self, leases: LeaseStore) -> None:
+        """Until it lapses or is given back; the holder itself may extend it."""
+        assert await leases.acquire(SESSION, "a", NOW, NOW + 10)
+        assert not await leases.acquire(SESSION, "b", NOW + 9, NOW + 20)
+        assert await leases.acquire(SESSION, "a", NOW + 9, NOW + 30)
+        assert not await leases.acquire(SESSION, "b", NOW + 29, NOW + 40)
+        assert await leases.acquire(SESSION, "b", NOW + 30, NOW + 40)
+        await leases.release(SESSION, "a")
+        assert not await leases.acquire(SESSION, "a", NOW + 31, NOW + 50)
+        await leases.release(SESSION, "b")
+        assert await leases.acquire(SESSION, "a", NOW + 31, NOW + 50)
+        assert await leases.acquire(PRIVATE.session, "b", NOW, NOW + 1)
+
+    async def test_of_two_processes_one_gets_it(self, place: Place, leases: LeaseStore) -> None:
+        """Two prompts at once must not interleave one session."""
+        other = await Database.open_for_writing(place)
+        second = LeaseStore(other)
+        won = await asyncio.gather(
+            *((leases, second)[n % 2].acquire(SESSION, f"h{n}", NOW, NOW + 10) for n in range(10))
+        )
+        await other.close()
+        assert sum(won) == 1
+
+    async def test_a_dead_holder_loses_its_lease(self, db: Database, leases: LeaseStore) -> None:
+        """A gateway that was killed does not block its sessions after the restart; a live one does."""
+        assert await leases.acquire(SESSION, f"{dead(db)}/t1", NOW, NOW + 1000)
+        assert await leases.acquire(SESSION, f"{db.instance}/t2", NOW, NOW + 1000)
+        assert not await leases.acquire(SESSION, "b", NOW, NOW + 1000)
