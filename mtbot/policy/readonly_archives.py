@@ -29,11 +29,18 @@ def _match_tar(argv: Argv) -> Match | None:
         long = _TAR_LONG.fullmatch(word)
         if long is not None:
             lists = lists or word in ("--list", "-t")
+            if long["file"] is not None and archive is not None:
+                return None
             archive = long["file"] or archive
         elif (word.startswith("-") or first) and _TAR_LETTERS.fullmatch(word) is not None:
             lists = lists or "t" in word
             if "f" in word:
-                if word.count("f") != 1 or not (word.endswith("f") or (first and not word.startswith("-"))) or not rest:
+                if (
+                    word.count("f") != 1
+                    or not (word.endswith("f") or (first and not word.startswith("-")))
+                    or not rest
+                    or archive is not None
+                ):
                     return None
                 archive = rest.pop(0)
         elif word.startswith("-"):
@@ -67,13 +74,15 @@ ARCHIVES: tuple[AllowRule, ...] = (
             "tar -t",
             "tar -tfC a /",
             "tar -tf a -T list",
+            "tar -tf a -f b",
+            "tar -tf a --file=b",
         ),
     ),
     *flat(
         (
             entry(
                 "unzip",
-                grammar("-lvtqZ1shmTz --help", "path text*", also=any_of("-l", "-v", "-t", "-Z")),
+                grammar("-lvtqZ1shmz --help", "path text*", also=any_of("-l", "-v", "-t", "-Z")),
                 environment=(("UNZIP", ""), ("ZIPINFO", ""), ("UNZIPOPT", "")),
                 permits=("unzip -l a.zip", "unzip -t a.zip", "unzip -Z1 a.zip"),
                 refuses=(
@@ -82,6 +91,7 @@ ARCHIVES: tuple[AllowRule, ...] = (
                     "unzip -o a.zip",
                     "unzip -l a.zip -d x",
                     "unzip -q a.zip",
+                    "unzip -lT a.zip",
                     "unzip -p a.zip",
                     "unzip -c a.zip",
                 ),
