@@ -337,15 +337,20 @@ def inner_programs(source: str, *, here: bool = False) -> Iterator[Inner]:
         elif char == "$" and source.startswith("'", position + 1) and not quoted:
             position = ansi_c(source, position + 2)[1]
         elif char in "$<>" and source.startswith("(", position + 1) and (char == "$" or not quoted):
-            if source.startswith("$((", position):
-                position += 3  # the arithmetic is looked through for programs like any other text
-                continue
             end = closing_paren(source, position + 2)
+            if source.startswith("$((", position) and not _may_be_program(source[position + 2 : end]):
+                position += 3  # arithmetic: looked through for programs like any other text
+                continue
             yield Inner(char + "(", source[position + 2 : end], position + 2)
             position = end + 1
         else:
             step = _INNER_RUN.match(source, position + 1)
             position = step.end() if step else position + 1
+
+
+def _may_be_program(inside: str) -> bool:
+    """Whether what follows `$(` and begins with `(` may be a subshell in a substitution: bash tries both."""
+    return not inside.endswith(")") or ";" in inside or "|" in inside or "\n" in inside
 
 
 _INNER_RUN = re.compile(r"[^\\\"'`$<>]*")

@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 
 MAX_BRACE_WORDS = 64
+MAX_BRACE_SOURCE = 2048
+MAX_BRACE_TRIES = 16
+"""Opening braces of one word that are looked at for a list."""
 
 _ANSI = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.S)
 _ANSI_SIMPLE = {
@@ -99,7 +102,7 @@ def _after(source: str, position: int, mark: str) -> int:
 
 def brace_words(source: str) -> list[str]:
     """The sources that a word with brace lists stands for (`{rm,-rf}` is two); at most MAX_BRACE_WORDS."""
-    if "{" not in source or ("," not in source and ".." not in source):
+    if "{" not in source or len(source) > MAX_BRACE_SOURCE or ("," not in source and ".." not in source):
         return [source]
     done: list[str] = []
     waiting = [source]
@@ -117,7 +120,7 @@ def brace_words(source: str) -> list[str]:
 def _first_brace(source: str) -> tuple[str, list[str], str] | None:
     """Split at the first brace list outside quotes: what is before it, its choices, what is after it."""
     position = 0
-    while True:
+    for _ in range(MAX_BRACE_TRIES):
         start = _next_unquoted(source, position, "{")
         if start is None:
             return None
@@ -129,6 +132,7 @@ def _first_brace(source: str) -> tuple[str, list[str], str] | None:
             choices, end = found
             return source[:start], choices, source[end + 1 :]
         position = start + 1
+    return None
 
 
 def _choices(source: str, start: int) -> tuple[list[str], int] | None:

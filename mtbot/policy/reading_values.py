@@ -76,6 +76,8 @@ class SimpleCommand:
     """Programs whose output this command reads (pipes, here-strings), by base name."""
     words_from: frozenset[str] = frozenset()
     """Programs whose output becomes a word of this command (substitutions), by base name."""
+    respawns: bool = False
+    """Whether it is a function of the text that calls itself in the background or through a pipe."""
     program: str = field(init=False, default="")
     """Base name of the first word; empty when there is none or it is unknown."""
     arguments: tuple[str, ...] = field(init=False, default=())
@@ -179,6 +181,11 @@ class Readings:
         return tuple(detail for doubt, detail in self.doubts if doubt is Doubt.DYNAMIC)
 
     @property
+    def too_many(self) -> bool:
+        """Whether there was more to read than the bounds allow, so that commands may have been left out."""
+        return any(doubt is Doubt.TOO_MANY for doubt, _ in self.doubts)
+
+    @property
     def too_deep(self) -> bool:
         """Whether wrappers or substitutions went past the limit."""
-        return any(doubt in (Doubt.TOO_DEEP, Doubt.TOO_MANY) for doubt, _ in self.doubts)
+        return any(doubt is Doubt.TOO_DEEP for doubt, _ in self.doubts)

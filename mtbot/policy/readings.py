@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 
 from mtbot.policy import bashlex_reading, resolution, splitter, treesitter_reading
 from mtbot.policy.quoting import ansi_c
@@ -28,8 +29,14 @@ from mtbot.policy.unwrap_tables import ELEVATORS
 
 MAX_DEPTH = 12
 """Wrappers, substitutions and inner texts around a command that are still opened."""
-MAX_COMMANDS = 3000
-MAX_TEXTS = 300
+MAX_COMMANDS = 500
+MAX_TEXTS = 100
+MAX_CHARACTERS = 132_000
+"""Of all texts that are read for one call: the text itself and the texts inside it."""
+MAX_MARKS = 3000
+"""Shell operators in all texts that are read for one call; every reader's worst case depends on them."""
+MAX_SPLIT = 24_000
+"""Characters of all texts that the splitter reads for one call."""
 
 _IFS = re.compile(r"\$IFS\b|\$\{IFS[^}]*\}")
 _QUOTES = re.compile(r"\\\n|\\(.)|\$?'|\"", re.S)
@@ -57,7 +64,9 @@ def variants(text: str) -> list[str]:
     """Other texts that the same bytes may be meant as: carriage returns as ends of line or blanks, look-alikes folded."""
     found = []
     if "\r" in text:
-        found = [text.replace("\r", "\n"), text.replace("\r", " ")]
+        found = [text.replace("\r", "\n")]
+        if "\r" in text.replace("\r\n", "") and len(text) <= MAX_SPLIT:
+            found.append(text.replace("\r", " "))
     if not text.isascii():
         folded = unicodedata.normalize("NFKC", text)
         folded = "".join([char for char in folded if unicodedata.category(char) != "Cf"])
@@ -104,7 +113,15 @@ class _Reader:
         self.doubts: list[tuple[Doubt, str]] = []
         self.elevates: list[str] = []
         self._texts = 0
+        self._characters = 0
+        self._marks = 0
+        self._split = 0
         self._seen: set[tuple[str, resolution.Context]] = set()
+
+    @property
+    def full(self) -> bool:
+        """Whether no more commands are taken."""
+        return len(self.commands) >= MAX_COMMANDS
 
     def doubt(self, doubt: Doubt, detail: str) -> None:
         """Note a doubt once."""
@@ -123,16 +140,22 @@ class _Reader:
         if key in self._seen:
             return frozenset()
         self._seen.add(key)
-        self._texts += 1
-        if self._texts > MAX_TEXTS:
+        if not self._affords(text):
             self.doubt(Doubt.TOO_MANY, "more texts inside texts than are looked at")
             return frozenset()
-        readings = self._raw(text, second)
         programs: set[str] = set()
-        for index, reading in enumerate(readings):
-            frame = resolution.Frame(text, reading, context, readings[0] if index else None)
-            programs |= frame.run(self)
+        for reading in _shared(self._raw(text, second)):
+            programs |= resolution.Frame(text, reading, context).run(self)
         return frozenset(programs)
+
+    def _affords(self, text: str) -> bool:
+        """Whether one more text is within the bounds; the text of the call itself always is."""
+        self._texts += 1
+        self._characters += len(text)
+        self._marks += treesitter_reading.marks(text)
+        if self._texts == 1:
+            return True
+        return self._texts <= MAX_TEXTS and self._characters <= MAX_CHARACTERS and self._marks <= MAX_MARKS
 
     def _raw(self, text: str, second: BashlexReading | Unread | None) -> list[RawReading]:
         tree = treesitter_reading.read(text)
@@ -143,11 +166,12 @@ class _Reader:
             found.append(tree)
             if tree.broken:
                 self.doubt(Doubt.BROKEN, tree.broken)
-        if isinstance(tree, Unread) or tree.broken:
-            split = splitter.read(text)
-            found.append(split)
-            if split.broken == splitter.TOO_LONG:
-                self.doubt(Doubt.TOO_MANY, split.broken)
+        if isinstance(tree, Unread) or tree.broken or needs_splitter(text, tree):
+            self._split += len(text)
+            if self._split > MAX_SPLIT or (isinstance(tree, Unread) and len(text) > MAX_SPLIT // 3):
+                self.doubt(Doubt.TOO_MANY, "too intricate to be read word by word")
+            else:
+                found.append(splitter.read(text))
         elif isinstance(second, BashlexReading):
             missed = missed_by(tree, second.found)
             if missed:
@@ -160,7 +184,10 @@ class _Reader:
         waiting = [command]
         while waiting:
             current = waiting.pop()
-            if len(self.commands) >= MAX_COMMANDS:
+            if len(current.argv) > resolution.MAX_WORDS:
+                self.doubt(Doubt.TOO_MANY, f"a command of more than {resolution.MAX_WORDS} words")
+                current = replace(current, argv=current.argv[: resolution.MAX_WORDS])
+            if self.full:
                 self.doubt(Doubt.TOO_MANY, "more commands than are looked at one by one")
                 return programs
             if current.depth > MAX_DEPTH:
@@ -178,11 +205,31 @@ class _Reader:
                 waiting.extend(resolution.without_unknown(current))
             for inside in unwrap(current, stdin):
                 if isinstance(inside, InnerWords):
-                    waiting.append(current.inside(inside.argv, inside.label))
+                    inner_command = current.inside(inside.argv, inside.label)
+                    if inside.label in ("xargs", "parallel"):  # what they read becomes words
+                        inner_command = replace(
+                            inner_command, words_from=inner_command.words_from | inner_command.stdin_from
+                        )
+                    waiting.append(inner_command)
                     continue
                 inner = context.inner(current, inside)
                 programs |= self.text(inside.text.text, inner, None)
         return programs
+
+
+def _shared(found: list[RawReading]) -> list[RawReading]:
+    """The readings, each knowing the names that any of them found; none of them knows all of a broken text."""
+    if len(found) < 2:
+        return found
+    assignments = tuple(dict.fromkeys(pair for reading in found for pair in reading.assignments))
+    functions = tuple(dict.fromkeys(pair for reading in reversed(found) for pair in reading.functions))
+    loops = tuple(dict.fromkeys(pair for reading in found for pair in reading.loops))
+    return [replace(reading, assignments=assignments, functions=functions, loops=loops) for reading in found]
+
+
+def needs_splitter(text: str, tree: RawReading) -> bool:
+    """Whether a well-formed text holds what tree-sitter takes for an ordinary word: coproc, a negated function."""
+    return "coproc" in text or ("function" in text and not tree.functions)
 
 
 def missed_by(tree: RawReading, found: tuple[RawCommand, ...]) -> tuple[RawCommand, ...]:

@@ -21,6 +21,8 @@ from mtbot.policy.unwrap_tables import SHELLS
 MAX_VALUES = 8
 """Values of one name that are tried."""
 MAX_COMBINATIONS = 16
+MAX_WORDS = 4000
+"""Words of one command; what is behind them is cut off, which is a doubt."""
 
 _START = (("HOME", ("~",)), ("IFS", (" \t\n",)), ("PWD", (".",)), ("OLDPWD", (".",)))
 _RUN_AS_COMMAND = frozenset(
@@ -59,6 +61,7 @@ class Context:
     via: tuple[str, ...] = ()
     stdin_from: frozenset[str] = frozenset()
     environment: tuple[tuple[str, tuple[str, ...]], ...] = _START
+    words_from: frozenset[str] = frozenset()
 
     def inner(self, command: SimpleCommand, inside: InnerText) -> Context:
         """The context of a text that `command` gives to a shell."""
@@ -69,7 +72,8 @@ class Context:
             environment = (*environment, *numbered, ("@", (rest,)), ("*", (rest,)))
         if command.assignments:
             environment = (*environment, *[(name, (word.text,)) for name, word in command.assignments])
-        return Context(command.depth + 1, (*command.via, inside.label), command.stdin_from, environment)
+        via = (*command.via, inside.label)
+        return Context(command.depth + 1, via, command.stdin_from, environment, command.words_from)
 
 
 class Sink(Protocol):
@@ -84,6 +88,10 @@ class Sink(Protocol):
     def doubt(self, doubt: Doubt, detail: str) -> None:
         """Note why a person must decide."""
 
+    @property
+    def full(self) -> bool:
+        """Whether no more commands are taken."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
@@ -97,15 +105,15 @@ class _Seen:
 class Frame:
     """One text as one reader saw it."""
 
-    def __init__(self, text: str, reading: RawReading, context: Context, known: RawReading | None = None) -> None:
+    def __init__(self, text: str, reading: RawReading, context: Context) -> None:
         self._text = text
         self._reading = reading
         self._context = context
-        self._done: set[tuple[Span, ...]] = {command.words for command in known.commands} if known else set()
         self._values: dict[str, list[str]] = {name: list(values) for name, values in context.environment}
         self._aliases: dict[str, str] = {}
         self._functions = dict(reading.functions)
         self._seen: list[_Seen] = []
+        self._fed: dict[int, tuple[int, frozenset[str], list[str]]] = {}
         self._inner_context = context
 
     def run(self, sink: Sink) -> set[str]:
@@ -119,15 +127,25 @@ class Frame:
             else self._context.environment,
         )
         self._loose(sink)
-        # inner commands end before those around them, feeders before those they feed
-        for raw in sorted(self._reading.commands, key=lambda command: (command.end, -command.start)):
-            if raw.words and raw.words in self._done:
-                continue
+        for raw in self._in_order():
+            if sink.full:
+                break
             self._command(raw, sink)
         programs: set[str] = set()
         for seen in self._seen:
             programs |= seen.programs
         return programs
+
+    def _in_order(self) -> list[RawCommand]:
+        """Inner commands before those around them, feeders before those they feed, here-documents first of all."""
+        commands = self._reading.commands
+        if len(commands) == 1:
+            return list(commands)
+        bodies = [span for raw in commands for span, _ in raw.bodies]
+        return sorted(
+            commands,
+            key=lambda raw: (not any(body.start <= raw.start < body.end for body in bodies), raw.end, -raw.start),
+        )
 
     # -- what the text says about names -----------------------------------------------------------------------
 
@@ -236,13 +254,16 @@ class Frame:
                 continue
             for inner in inner_programs(source, here=span.start in bodies):
                 if span.start + inner.offset not in known:
-                    programs = sink.text(inner.text, context, None)
+                    here = context
+                    if inner.kind == ">(":
+                        here = replace(context, stdin_from=context.stdin_from | self._names_in(Span(0, len(text))))
+                    programs = sink.text(inner.text, here, None)
                     output = self._substitute(inner.text)
                     self._seen.append(_Seen(span.start + inner.offset, programs, output))
 
     def _command(self, raw: RawCommand, sink: Sink) -> None:
         text, context = self._text, self._context
-        sources = [text[span.start : span.end] for span in raw.words]
+        sources = [text[span.start : span.end] for span in raw.words[: MAX_WORDS + 1]]
         joined = " ".join(sources) if sources else ""
         for _, span in (*raw.redirects, *raw.assignments):
             joined += text[span.start : span.end]
@@ -253,11 +274,12 @@ class Frame:
         stdin_from = context.stdin_from
         fed_text: list[str] = []
         if raw.fed is not None:
-            for seen in self._between(raw.fed):
-                stdin_from |= seen.programs
-                if seen.output:
-                    fed_text.append(seen.output)
-        words_from = self._inside(raw, joined)
+            feeders, fed_text = self._feeders(raw.fed.start)
+            stdin_from = stdin_from | feeders if stdin_from else feeders
+            if ">(" in text:  # in `a > >(b)` the one that feeds ends later
+                stdin_from |= self._names_in(raw.fed)
+        words_from = self._inside(raw, joined) | context.words_from
+        respawns = bool(sources) and self._respawns(sources[0], raw)
         before: tuple[Word, ...] | None = None
         for expander in self._expanders(joined):
             argv = tuple([word for source in sources for word in expander.words(source)])
@@ -268,10 +290,10 @@ class Frame:
             assignments = tuple([(name, expander.value(text[s.start : s.end])) for name, s in raw.assignments])
             stdin = self._stdin(raw, redirects, fed_text, expander)
             here = stdin_from
-            if any(redirect.operator == "<<<" for redirect in redirects):
+            if raw.bodies or any(redirect.operator in ("<<<", "<") for redirect in redirects):
                 here |= words_from
             command = SimpleCommand(
-                argv, redirects, assignments, context.depth + raw.depth, context.via, here, words_from
+                argv, redirects, assignments, context.depth + raw.depth, context.via, here, words_from, respawns
             )
             programs |= sink.command(command, stdin, self._inner_context)
             programs |= self._indirect(command, sink)
@@ -281,6 +303,14 @@ class Frame:
                 if seen.output:
                     programs |= sink.text(seen.output, self._inner_context, None)
         self._seen.append(_Seen(raw.start, frozenset(programs), output))
+
+    def _respawns(self, name: str, raw: RawCommand) -> bool:
+        """A function that its own body starts in the background or through a pipe never ends."""
+        body = self._functions.get(name)
+        if body is None or not body.start <= raw.start < body.end:
+            return False
+        rest = self._text[raw.end : raw.end + 8].lstrip()
+        return raw.fed is not None or (rest.startswith("&") and not rest.startswith("&&"))
 
     def _indirect(self, command: SimpleCommand, sink: Sink) -> set[str]:
         """Aliases and functions of the same text, values that some program runs, subscripts that hide a program."""
@@ -294,8 +324,8 @@ class Frame:
             for seen in self._between(body):
                 programs |= seen.programs
         if command.program == "alias":
-            for value in self._aliases.values():
-                programs |= sink.text(value, self._inner_context, None)
+            for definition in self._aliases.values():
+                programs |= sink.text(definition, self._inner_context, None)
         for name, value in command.assignments:
             if name in _RUN_AS_COMMAND:
                 programs |= sink.text(value.text, self._inner_context, None)
@@ -315,6 +345,21 @@ class Frame:
             pieces.append(body if quoted else expander.body(body).text)
         pieces.extend([redirect.target.text for redirect in redirects if redirect.operator == "<<<"])
         return "\n".join(pieces) if pieces else None
+
+    def _feeders(self, start: int) -> tuple[frozenset[str], list[str]]:
+        """Programs and constant outputs of what was found so far from `start` on; each is looked at once a pipeline."""
+        position, programs, outputs = self._fed.get(start, (0, frozenset(), []))
+        fresh = [seen for seen in self._seen[position:] if seen.start >= start]
+        if fresh:
+            programs = programs.union(*[seen.programs for seen in fresh])
+            outputs = [*outputs, *[seen.output for seen in fresh if seen.output]]
+        self._fed[start] = (len(self._seen), programs, outputs)
+        return programs, outputs
+
+    def _names_in(self, span: Span) -> frozenset[str]:
+        """First words of the commands that begin in `span`, as they are written."""
+        inside = [raw.words[0] for raw in self._reading.commands if raw.words and span.start <= raw.start < span.end]
+        return frozenset(self._text[word.start : word.end].rsplit("/", 1)[-1] for word in inside)
 
     def _between(self, span: Span) -> list[_Seen]:
         return [seen for seen in self._seen if span.start <= seen.start < span.end]

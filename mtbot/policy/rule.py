@@ -32,8 +32,8 @@ class Level(StrEnum):
 class Rule:
     """One built-in deny rule.
 
-    `matches` is only called for a command whose base name is in `programs`, or for every command that writes by a
-    redirect when `redirects` is set. `better` tells the model what to use instead. `refuses` and `permits` are
+    `matches` is only called for a command whose base name is in `programs`, for every command that writes by a
+    redirect when `redirects` is set, and for the functions of a text when `functions` is set. `better` tells the model what to use instead. `refuses` and `permits` are
     example texts: each must, and must not, be refused by this very rule.
     """
 
@@ -46,8 +46,7 @@ class Rule:
     better: str | None = None
     hardline: bool = False
     redirects: bool = False
-    shape: str | None = None
-    """A pattern over the raw text, for what has no argv (a fork bomb)."""
+    functions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,30 +103,6 @@ class Patterns:
             return next((index for index, each in enumerate(self._each) if each.search(text)), None)
         index = min(hits)
         return index if index < len(self.patterns) else None
-
-
-def compile_one(pattern: str) -> Callable[[str], bool]:
-    """A search for one pattern of our own."""
-    compiled = re2.compile(pattern, _options())
-    return lambda text: compiled.search(text) is not None
-
-
-def occurrences(names: Iterable[str]) -> Callable[[str], list[int]]:
-    """A finder of every place where one of `names` stands as a word of its own, as a path's last part too."""
-    alternatives = "|".join(re2.escape(name) for name in sorted(names, key=len, reverse=True))
-    compiled = re2.compile(rf"(?:^|[^A-Za-z0-9_.\-])({alternatives})(?:$|[^A-Za-z0-9_\-])", _options())
-
-    def find(text: str) -> list[int]:
-        found: list[int] = []
-        position = 0
-        while True:
-            match = compiled.search(text, position)
-            if match is None:
-                return found
-            found.append(match.start(1))
-            position = match.end(1)
-
-    return find
 
 
 def _options() -> re2.Options:

@@ -2,7 +2,7 @@
 
 bash runs the first line of a script whose last line is broken, so a text that no parser accepts still needs
 reading, and never more mildly than a good one. This reader knows quotes, here-documents, comments and separators,
-recovers from everything, is linear, and reads on behind an unclosed quote as if it were code.
+recovers from everything, is linear, and reads the lines behind an unclosed quote as code once more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mtbot.policy.expansion import closing_backtick
 from mtbot.policy.quoting import ansi_c, closing_brace, closing_paren
 from mtbot.policy.reading_values import RawCommand, RawReading, Span
 
-MAX_TOKENS = 12_000
+MAX_TOKENS = 6_000
 TOO_LONG = "more words than are looked at one by one"
 MAX_RESTARTS = 4
 """How many unclosed quotes are read behind."""
@@ -27,7 +27,9 @@ _RUN = re.compile(r"[^ \t\n;&|()<>\"'`\\$]+")
 _QUOTED_STOP = re.compile(r"[\\\"`$]")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?(\+?)=")
 
-_SKIPPED = frozenset({"then", "else", "elif", "do", "!", "{", "}", "fi", "done", "esac", "if", "while", "until", "in"})
+_SKIPPED = frozenset(
+    {"then", "else", "elif", "do", "!", "{", "}", "fi", "done", "esac", "if", "while", "until", "in", "coproc", "time"}
+)
 _OPENERS = frozenset({"{", "if", "while", "until", "for", "case", "select"})
 _CLOSERS = frozenset({"}", "fi", "done", "esac"})
 _PIPES = ("|", "|&")
@@ -210,9 +212,13 @@ class _Splitter:
             self._draft.words = []
             self._position = after + 1
             return
-        if text[self._position : self._position + 1] == "(" and not words:
-            end = closing_paren(text, self._position + 1)
-            if text[end + 1 : end + 2] == ")" and "<<" in text[self._position : end]:
+        if (
+            text[self._position : self._position + 1] == "("
+            and not words
+            and "<<" in text[self._position : self._position + 200]
+        ):
+            end = closing_paren(text[: self._position + 200], self._position + 1)
+            if text[end + 1 : end + 2] == ")" and end < self._position + 200:
                 self._position = end + 2  # a shift, not a here-document
                 return
         self._finish()
@@ -258,16 +264,11 @@ class _Splitter:
         end = max(end, start + 1)
         self._position = end
         draft = self._draft
-        if draft.words:
-            source = text[start:end]
-            if text[draft.words[0].start : draft.words[0].end] in ("for", "select") and len(draft.words) >= 3:
-                self.loops.append((text[draft.words[1].start : draft.words[1].end], Span(start, end)))
-            elif source == "in" and text[draft.words[0].start : draft.words[0].end] == "case":
-                draft.words = []
-                return
-            draft.words.append(Span(start, end))
-            return
         source = text[start:end]
+        if draft.words:
+            if not self._keyword_goes_on(source, end, draft):
+                draft.words.append(Span(start, end))
+            return
         assignment = _ASSIGNMENT.match(source)
         if assignment:
             value = start + assignment.end()
@@ -284,6 +285,23 @@ class _Splitter:
             self._close()
         if source not in _SKIPPED:
             draft.words.append(Span(start, end))
+
+    def _keyword_goes_on(self, source: str, end: int, draft: _Draft) -> bool:
+        """The later words of `for`, `function NAME {` and `case WORD in`; True when the word is used up by one."""
+        text = self._text
+        first = text[draft.words[0].start : draft.words[0].end]
+        second = text[draft.words[1].start : draft.words[1].end] if len(draft.words) > 1 else ""
+        if first in ("for", "select") and len(draft.words) >= 3:
+            self.loops.append((second, Span(end - len(source), end)))
+        elif first == "function" and source == "{":
+            self.functions.append((second, Span(end, len(text))))
+            self._groups.append(_Group(draft.words[0].start, self._pipeline, draft.fed))
+            draft.words = []
+            return True
+        elif first == "case" and source == "in":
+            draft.words = []
+            return True
+        return False
 
     def _word_end(self, position: int) -> int:
         """Index after the word that begins at `position`."""
@@ -314,7 +332,8 @@ class _Splitter:
         if end >= 0:
             return end + 1
         self.broken = "a quote stays open"
-        self.unclosed = start + 1
+        line = self._text.find("\n", start)
+        self.unclosed = line + 1 if line >= 0 else None
         return len(self._text)
 
     def _double_end(self, position: int) -> int:

@@ -19,8 +19,8 @@ SHORT = 2048
 MAX_MARKS = 1000
 """Characters of MARKS that a longer text may hold; keeps the worst case near that of a short text."""
 MARKS = "|()[]{}$<>&;=`"
-MAX_NODES = 24_000
-MAX_COMMANDS = 1500
+MAX_NODES = 12_000
+MAX_COMMANDS = 500
 
 _PARSER = Parser(Language(tree_sitter_bash.language()))
 
@@ -55,11 +55,18 @@ class _Found:
     loose: list[Span] = field(default_factory=list)
     programs: set[int] = field(default_factory=set)
     stack: list[tuple[Node, _Place]] = field(default_factory=list)
+    trailing: dict[int, _Place] = field(default_factory=dict)
+    """For the last command of a list or pipeline: the redirects that tree-sitter gives to the whole of it."""
+
+
+def marks(text: str) -> int:
+    """How many characters of `text` are operators of the shell."""
+    return sum(map(text.count, MARKS))
 
 
 def read(text: str) -> RawReading | Unread:
     """Parse `text`; offsets are characters of `text`; never raises."""
-    if len(text) > SHORT and sum(map(text.count, MARKS)) > MAX_MARKS:
+    if len(text) > SHORT and marks(text) > MAX_MARKS:
         return Unread("too many shell operators for a text of that length")
     # one byte a character keeps offsets equal; what is not ASCII is an ordinary character of a word anyway
     source = text.encode("ascii", "replace").replace(b"\0", b"?")
@@ -125,8 +132,6 @@ def _other(node: Node, kind: str, place: _Place, text: str, found: _Found) -> No
         place = _Place(place.depth + 1, fed, place.host)
     elif kind in _LOOSE:
         found.loose.append(_span(node))
-    if place.redirects or place.extra:
-        place = _Place(place.depth, place.fed, place.host, place.bodies)
     found.stack.extend([(child, place) for child in reversed(children)])
 
 
@@ -156,10 +161,12 @@ def _redirected(node: Node, place: _Place, text: str, found: _Found) -> None:
         elif child.type == "heredoc_redirect":
             _heredoc(child, place, text, start, bodies, redirects, extra, found)
     inherited = _Place(place.depth, place.fed, start, tuple(bodies), tuple(redirects), tuple(extra))
-    if body is not None and body.type in ("command", "declaration_command", "unset_command"):
-        found.stack.append((body, inherited))
-        return
-    if redirects or extra:
+    last = body
+    while last is not None and last.type in ("list", "pipeline", "negated_command") and last.named_children:
+        last = last.named_children[-1]
+    if last is not None and (last.type == "command" or last.type in _DECLARATIONS):
+        found.trailing[last.id] = inherited
+    elif redirects or extra:
         found.commands.append(
             RawCommand(node.start_byte, node.end_byte, tuple(extra), (), tuple(redirects), (), place.fed, place.depth)
         )
@@ -218,7 +225,8 @@ def _file_redirect(node: Node, text: str, redirects: list[tuple[str, Span]], ext
 def _command(node: Node, place: _Place, text: str, found: _Found) -> None:
     words: list[Span] = []
     assignments: list[tuple[str, Span]] = []
-    redirects = list(place.redirects)
+    behind = found.trailing.pop(node.id, place)
+    redirects = list(behind.redirects)
     late: list[Span] = []
     declaration = node.type in _DECLARATIONS
     children = node.children
@@ -242,8 +250,9 @@ def _command(node: Node, place: _Place, text: str, found: _Found) -> None:
         if child.child_count:
             found.stack.append((child, inner))
     words.extend(late)
-    words.extend(place.extra)
-    end = max([node.end_byte, *[span.end for span in place.extra]])
+    words.extend(behind.extra)
+    # whoever reads this needs inner commands to end before the command that they belong to
+    end = max([node.end_byte, *[span.end for span in behind.extra], *[span.end for _, span in redirects]])
     found.commands.append(
         RawCommand(
             node.start_byte,

@@ -131,11 +131,22 @@ def _plain(words: tuple[Word, ...], wrapper: Wrapper, label: str) -> tuple[Insid
     starts = [position + wrapper.skip] + ([position + wrapper.skip + 1] if strange else [])
     for start in starts:
         rest = words[start:]
+        if label in ("coproc", "time"):
+            rest = _without_group(rest)
         if label in ("timeout", "ssh", "nice", "ionice") and rest and rest[0].text.startswith("-"):
             rest = rest[operands_at(rest, wrapper)[0] :]
         if rest:
             inside.append(InnerText(_joined(rest), label) if wrapper.shell_text else InnerWords(rest, label))
     return tuple(inside)
+
+
+def _without_group(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """coproc and time are keywords: a group, a subshell or, for coproc, a name may come before the command."""
+    if len(words) > 1 and words[1].text in ("{", "("):
+        words = words[1:]
+    while words and words[0].text in ("{", "(", "!"):
+        words = words[1:]
+    return words
 
 
 def _stdin_text(stdin: str | None, label: str) -> tuple[Inside, ...]:
@@ -234,15 +245,17 @@ def _parallel(command: SimpleCommand, stdin: str | None) -> tuple[Inside, ...]:
 def _find(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
     found: list[Inside] = []
     words = command.argv
-    for position, word in enumerate(words):
-        if word.text not in FIND_EXEC:
+    position = 0
+    while position < len(words):
+        label = words[position].text
+        position += 1
+        if label not in FIND_EXEC:
             continue
-        end = position + 1
-        while end < len(words) and words[end].text not in (";", "+"):
-            end += 1
-        inner = words[position + 1 : end]
-        if inner:
-            found.append(InnerWords(inner, f"find {word.text}"))
+        start = position
+        while position < len(words) and words[position].text not in (";", "+"):
+            position += 1
+        if position > start:
+            found.append(InnerWords(words[start:position], f"find {label}"))
     return tuple(found)
 
 
