@@ -83,8 +83,12 @@ def load_all(flag: str | None, log_level: str | None = None, environ: Mapping[st
 
 def _mask_key(settings: Settings) -> bytes:
     """What fingerprints are keyed with: the sealing key's file if it is there, so that masks of one value stay alike."""
+    if settings.storage.driver is Driver.POSTGRES:
+        beside = home_directory() / ".mtclaw" / "mtclaw.key"
+    else:
+        beside = Path(f"{settings.storage.dsn}.key")
     try:
-        return Path(f"{settings.storage.dsn}.key").read_bytes()[:64] or secrets.token_bytes(32)
+        return beside.read_bytes()[:64] or secrets.token_bytes(32)
     except (OSError, ValueError):
         return secrets.token_bytes(32)
 

@@ -151,8 +151,8 @@ class Scheduler:
 
     def _with_foot(self, job: Job, text: str, started_ms: int) -> str:
         took = (self._clock.now_ms() - started_ms) / 1000
-        due = job.schedule.next_after(self._clock.now_ms())
-        following = f" · next: {job.schedule.describe(due)}" if job.enabled and due is not None else ""
+        now = self._clock.now_ms()
+        following = f" · next: {job.schedule.describe(job.schedule.next_after(now), now)}" if job.enabled else ""
         return f"{text}\n{took:.0f} s{following}"
 
     @staticmethod
