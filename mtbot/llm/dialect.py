@@ -5,6 +5,7 @@ null, a finish reason that does not say that there are calls. All of that is rea
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 from mtbot.domain.call import ToolSpec
@@ -12,6 +13,7 @@ from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.ids import CallId
 from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
 from mtbot.domain.turn import Message, Role, ToolCall, Usage
+from mtbot.llm.faults import error_of
 
 _FINISH = {
     "length": Finish.LENGTH,
@@ -19,6 +21,9 @@ _FINISH = {
     "content_filter": Finish.FILTERED,
     "safety": Finish.FILTERED,
 }
+_THOUGHT = re.compile(r"\s*<(think|thinking)>.*?(?:</\1>|\Z)\s*", re.DOTALL)
+_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_MAX_NAME = 64
 
 
 def request_body(request: ModelRequest) -> dict[str, object]:
@@ -35,15 +40,32 @@ def request_body(request: ModelRequest) -> dict[str, object]:
 
 
 def _message(message: Message) -> dict[str, object]:
+    """One entry; content is never null, because some servers refuse that beside calls."""
     entry: dict[str, object] = {"role": message.role.value, "content": message.content}
     if message.role is Role.TOOL:
         entry["tool_call_id"] = message.call_id or ""
     if message.calls:
-        entry["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or "{}"}}
-            for call in message.calls
-        ]
+        entry["tool_calls"] = [_sent_call(call) for call in message.calls]
     return entry
+
+
+def _sent_call(call: ToolCall) -> dict[str, object]:
+    """A call of the past as every server takes it back: a name that is one, arguments that are a JSON object.
+
+    What the model mangled then is history now. It is wrapped, not mended, or each later request would be refused.
+    """
+    name = _NO_NAME.sub("_", call.name)[:_MAX_NAME] or "unknown"
+    arguments = call.arguments.strip() or "{}"
+    if not _is_object(arguments):
+        arguments = json.dumps({"unreadable": call.arguments})
+    return {"id": call.id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _tool(tool: ToolSpec) -> dict[str, object]:
@@ -58,9 +80,7 @@ def read_answer(body: object, step: str) -> ModelAnswer:
     """
     if not isinstance(body, Mapping):
         raise ProviderError(ProviderKind.GARBLED, "the answer is not a JSON object")
-    error = body.get("error")
-    if error:
-        raise ProviderError(ProviderKind.TRANSIENT, f"the provider reported: {_error_text(error)}")
+    check_error(body)
     choices = body.get("choices")
     if not isinstance(choices, Sequence) or isinstance(choices, str) or not choices:
         raise ProviderError(ProviderKind.GARBLED, "the answer has no choices")
@@ -68,16 +88,31 @@ def read_answer(body: object, step: str) -> ModelAnswer:
     message = choice.get("message") if isinstance(choice, Mapping) else None
     if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
         raise ProviderError(ProviderKind.GARBLED, "the answer has no message")
+    check_error(choice)
     calls = _calls(message.get("tool_calls"), step)
-    finish = _FINISH.get(str(choice.get("finish_reason")).lower(), Finish.TOOL_CALLS if calls else Finish.STOP)
     refusal = message.get("refusal")
     return ModelAnswer(
-        text=content_text(message.get("content")),
+        text=without_thoughts(content_text(message.get("content"))),
         calls=calls,
-        finish=finish,
+        finish=read_finish(choice.get("finish_reason"), calls),
         usage=read_usage(body.get("usage")),
         refusal=refusal if isinstance(refusal, str) else "",
     )
+
+
+def check_error(body: Mapping[str, object]) -> None:
+    """ProviderError if ``body`` carries an error, which routers send with status 200, also in the middle of an answer."""
+    error = body.get("error")
+    if error:
+        raise error_of(0, error)
+
+
+def read_finish(reason: object, calls: Sequence[ToolCall]) -> Finish:
+    """Why it stopped; anything unknown is a normal end. ProviderError when the server says that the model failed."""
+    word = reason.lower() if isinstance(reason, str) else ""
+    if word == "error":
+        raise ProviderError(ProviderKind.TRANSIENT, "the model behind the server failed")
+    return _FINISH.get(word, Finish.TOOL_CALLS if calls else Finish.STOP)
 
 
 def content_text(content: object) -> str:
@@ -88,6 +123,12 @@ def content_text(content: object) -> str:
         texts = [part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
         return "".join(text for text in texts if isinstance(text, str))
     return ""
+
+
+def without_thoughts(text: str) -> str:
+    """``text`` without a block of reasoning at its beginning, which some servers leave there."""
+    thought = _THOUGHT.match(text)
+    return text[thought.end() :] if thought else text
 
 
 def read_usage(usage: object) -> Usage:
@@ -110,47 +151,19 @@ def _calls(listed: object, step: str) -> tuple[ToolCall, ...]:
         function = entry.get("function") if isinstance(entry, Mapping) else None
         if not isinstance(entry, Mapping) or not isinstance(function, Mapping):
             continue
-        raw = function.get("arguments")
-        arguments = raw if isinstance(raw, str) else "" if raw is None else json.dumps(raw)
+        arguments = arguments_text(function.get("arguments"))
         found.append(make_call(entry.get("id"), function.get("name"), arguments, [c.id for c in found], step))
     return tuple(found)
+
+
+def arguments_text(raw: object) -> str:
+    """Arguments as text: as they came, or an object written out."""
+    if isinstance(raw, str):
+        return raw
+    return "" if raw is None else json.dumps(raw)
 
 
 def make_call(ident: object, name: object, arguments: str, taken: Sequence[str], step: str) -> ToolCall:
     """A call with an id that is unique in its answer."""
     wanted = ident if isinstance(ident, str) and ident and ident not in taken else f"{step}-{len(taken)}"
     return ToolCall(CallId(wanted), name if isinstance(name, str) else "", arguments)
-
-
-def _error_text(error: object) -> str:
-    if isinstance(error, Mapping):
-        message = error.get("message")
-        return str(message)[:300] if message else "an error without a message"
-    return str(error)[:300]
-
-
-def read_error(status: int, text: str, retry_after: float | None) -> ProviderError:
-    """What an HTTP status and its body mean. The body's words are kept short and are not trusted to be safe to show."""
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        body = None
-    error = body.get("error", body) if isinstance(body, Mapping) else body
-    detail = _error_text(error) if error else f"status {status} without a readable reason"
-    code = str(error.get("code", "")) if isinstance(error, Mapping) else ""
-    lowered = f"{code} {detail}".lower()
-    kind = ProviderKind.BAD_REQUEST
-    hint = ""
-    if status in (401, 403):
-        kind, hint = ProviderKind.AUTH, "check the key that api_key_env or api_key_file names"
-    elif "context_length" in lowered or "context length" in lowered or "maximum context" in lowered or status == 413:
-        kind = ProviderKind.CONTEXT
-    elif status == 402 or "insufficient_quota" in lowered:
-        kind = ProviderKind.QUOTA
-    elif status == 429:
-        kind = ProviderKind.RATE
-    elif status in (408, 409, 425) or status >= 500:
-        kind = ProviderKind.TRANSIENT
-    elif status == 404:
-        hint = "check agent.model and the provider's base_url"
-    return ProviderError(kind, detail, status=status, retry_after=retry_after, hint=hint)

@@ -1,0 +1,191 @@
+"""A streamed answer put together again: server-sent events to chunks, chunks to one ModelAnswer.
+
+Servers disagree about the index and the id of a call's pieces. A piece belongs to a call by its index, else by its
+id, else to the last one; where that is in doubt it begins a new call, because two calls in one would be a third that
+nobody proposed. A stream that ends before the model was done is an error, never a shorter answer.
+"""
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mtbot.domain.errors import ProviderError, ProviderKind
+from mtbot.domain.model import ModelAnswer
+from mtbot.domain.turn import ToolCall, Usage
+from mtbot.llm.dialect import (
+    arguments_text,
+    check_error,
+    content_text,
+    make_call,
+    read_finish,
+    read_usage,
+    without_thoughts,
+)
+
+MAX_EVENT = 4 * 1024 * 1024
+"""Bytes of one event."""
+
+_DONE = "[DONE]"
+
+
+async def events(parts: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """The data of each server-sent event, however the bytes are cut; comments and other fields are passed over."""
+    data: list[str] = []
+    size = 0
+    async for line in _lines(parts):
+        if not line:
+            if data:
+                yield "\n".join(data)
+            data, size = [], 0
+        elif line.startswith(b"data:"):
+            size += len(line)
+            if size > MAX_EVENT:
+                raise ProviderError(ProviderKind.GARBLED, "an event of the answer is too large")
+            data.append(line[5:].removeprefix(b" ").decode("utf-8", "replace"))
+    if data:  # a last event without the empty line behind it
+        yield "\n".join(data)
+
+
+async def _lines(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    buffer = bytearray()
+    async for part in parts:
+        buffer += part
+        while (end := buffer.find(b"\n")) >= 0:
+            yield bytes(buffer[:end]).removesuffix(b"\r")
+            del buffer[: end + 1]
+        if len(buffer) > MAX_EVENT:
+            raise ProviderError(ProviderKind.GARBLED, "a line of the answer is too large")
+    if buffer:
+        yield bytes(buffer).removesuffix(b"\r")
+
+
+@dataclass(slots=True)
+class _Piecework:
+    """A call while its pieces come in."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether its arguments are a whole JSON object already."""
+        try:
+            return isinstance(json.loads(self.arguments), dict)
+        except (ValueError, RecursionError):
+            return False
+
+
+@dataclass(slots=True)
+class _Calls:
+    """All calls of an answer, in the order in which they began."""
+
+    begun: list[_Piecework] = field(default_factory=list)
+    by_index: dict[int, _Piecework] = field(default_factory=dict)
+
+    def add(self, piece: Mapping[str, object]) -> None:
+        """Put a piece where it belongs."""
+        function = piece.get("function")
+        if not isinstance(function, Mapping):
+            return
+        index, ident, name = piece.get("index"), _text(piece.get("id")), _text(function.get("name"))
+        number = index if isinstance(index, int) else None
+        call = self._of(number, ident)
+        if call is None or self._begins_another(call, ident, name):
+            call = _Piecework(ident, name)
+            self.begun.append(call)
+        if number is not None:
+            self.by_index[number] = call
+        call.id = call.id or ident
+        call.name = call.name or name
+        call.arguments += arguments_text(function.get("arguments"))
+
+    def _of(self, number: int | None, ident: str) -> _Piecework | None:
+        """The call that a piece continues, going by index, else by id, else by position."""
+        if number is not None:
+            return self.by_index.get(number)
+        if ident:
+            return next((call for call in self.begun if call.id == ident), None)
+        return self.begun[-1] if self.begun else None
+
+    @staticmethod
+    def _begins_another(call: _Piecework, ident: str, name: str) -> bool:
+        """Whether a named piece opens a new call although its index or position is in use."""
+        if not name or not call.name:
+            return False
+        if name != call.name:
+            return True
+        if ident and call.id:
+            return ident != call.id
+        return call.complete
+
+    def finished(self, step: str) -> tuple[ToolCall, ...]:
+        """The calls, each with an id that is unique in the answer."""
+        found: list[ToolCall] = []
+        for call in self.begun:
+            found.append(make_call(call.id, call.name, call.arguments, [one.id for one in found], step))
+        return tuple(found)
+
+
+class Assembler:
+    """Takes the chunks of one answer. ``on_text`` is given the whole text so far whenever it has grown."""
+
+    def __init__(self, step: str, on_text: Callable[[str], None] | None = None) -> None:
+        self._step = step
+        self._on_text = on_text
+        self._text = ""
+        self._refusal = ""
+        self._calls = _Calls()
+        self._finish: str | None = None
+        self._done = False
+        self._usage = Usage()
+
+    def add(self, data: str) -> None:
+        """Take one event. ProviderError if it is an error or cannot be read."""
+        if data.strip() == _DONE:
+            self._done = True
+            return
+        try:
+            chunk = json.loads(data)
+        except (ValueError, RecursionError) as fault:
+            raise ProviderError(ProviderKind.GARBLED, "an event of the answer is no JSON") from fault
+        if not isinstance(chunk, Mapping):
+            raise ProviderError(ProviderKind.GARBLED, "an event of the answer is no object")
+        check_error(chunk)
+        if chunk.get("usage"):
+            self._usage = read_usage(chunk["usage"])
+        choices = chunk.get("choices")
+        if isinstance(choices, Sequence) and choices and isinstance(choices[0], Mapping):
+            self._choice(choices[0])
+
+    def _choice(self, choice: Mapping[str, object]) -> None:
+        check_error(choice)
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and reason:
+            self._finish = reason
+        delta = choice.get("delta")
+        if not isinstance(delta, Mapping):
+            return
+        self._refusal += _text(delta.get("refusal"))
+        pieces = delta.get("tool_calls")
+        if isinstance(pieces, Sequence) and not isinstance(pieces, str):
+            for piece in pieces:
+                if isinstance(piece, Mapping):
+                    self._calls.add(piece)
+        grown = content_text(delta.get("content"))
+        if grown:
+            self._text += grown
+            if self._on_text is not None:
+                self._on_text(without_thoughts(self._text))
+
+    def finished(self) -> ModelAnswer:
+        """The whole answer. ProviderError if the stream ended before the model was done."""
+        if self._finish is None and not self._done:
+            raise ProviderError(ProviderKind.NETWORK, "the answer broke off in the middle")
+        calls = self._calls.finished(self._step)
+        finish = read_finish(self._finish, calls)
+        return ModelAnswer(without_thoughts(self._text), calls, finish, self._usage, self._refusal)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
