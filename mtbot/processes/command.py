@@ -1,7 +1,10 @@
 """The gateway's side of one supervisor: its socket, what came over it, and the future of its command's end."""
 
 import asyncio
+import contextlib
 import json
+import os
+import signal
 import socket
 from collections.abc import Callable, Sequence
 
@@ -22,7 +25,7 @@ class Command:
         self.end: asyncio.Future[ProcessEnd] = self._loop.create_future()
         self.closed: asyncio.Future[None] = self._loop.create_future()
         self.order = order
-        self.supervisor: int | None = None
+        self._supervisor: int | None = None
         self.asked_to_stop = False
         self.overdue_checks = 0
         self._began = self._loop.time()
@@ -30,6 +33,7 @@ class Command:
         self._channel = channel
         self._on_output: Callable[[bytes], None] | None = None
         self._frames = FrameReader()
+        self._unsent = b""
         self._live = bytearray()
         self._unseen = 0
         self._head = b""
@@ -37,26 +41,32 @@ class Command:
         channel.settimeout(0)
         self._loop.add_reader(channel, self._receive)
 
-    async def begin(
+    def begin(
         self, request: SpawnRequest, on_output: Callable[[bytes], None] | None, streams: Sequence[int] = ()
     ) -> None:
         """Send the supervisor what to execute, with the descriptors of standard input and output if there are any."""
         self._began = self._loop.time()
         self._timeout = request.timeout_seconds
         self._on_output = on_output
-        data = json_frame(Kind.REQUEST, request.facts())
+        self._unsent = json_frame(Kind.REQUEST, request.facts())
         try:
-            sent = socket.send_fds(self._channel, [data], streams)
-            if sent < len(data):
-                await self._loop.sock_sendall(self._channel, data[sent:])
+            sent = socket.send_fds(self._channel, [self._unsent], streams)
         except OSError:
-            return  # the supervisor is gone; the reader learns it from the same socket
+            self._unsent = b""  # the supervisor is gone, which the reader learns from the same socket
+            return
+        self._unsent = self._unsent[sent:]
+        if self._unsent:
+            self._loop.add_writer(self._channel, self._send_rest)
 
     def ask_stop(self) -> None:
-        """Have the supervisor end the command; before the fork it prevents the start."""
+        """Have the supervisor end the command; before it has the whole request, nothing was started."""
         if self.asked_to_stop or self.closed.done():
             return
         self.asked_to_stop = True
+        if self._unsent:
+            self._resolve(ProcessEnd(EndStatus.STOPPED, message="stopped before it started"))
+            self.close()
+            return
         try:
             self._channel.send(frame(Kind.STOP))
         except BlockingIOError:
@@ -71,9 +81,15 @@ class Command:
     def overdue(self, start_seconds: float, end_seconds: float) -> bool:
         """Tell whether the command should have started, or ended, longer ago than its supervisor could need."""
         passed = self._loop.time() - self._began
-        if self.supervisor is None:
+        if self._supervisor is None:
             return passed > start_seconds
         return self._timeout is not None and passed > self._timeout + end_seconds
+
+    def signal_supervisor(self, number: signal.Signals) -> None:
+        """Signal the supervisor, whose number is its own for as long as it holds its end of the socket."""
+        if self._supervisor is not None and not self.closed.done():
+            with contextlib.suppress(OSError):
+                os.kill(self._supervisor, number)
 
     def lose(self, message: str, survivors: tuple[Survivor, ...] = ()) -> None:
         """Resolve the end of a command whose supervisor can no longer tell it."""
@@ -89,8 +105,19 @@ class Command:
         """Let go of the socket; a supervisor that is still there takes this as the end of the gateway."""
         if not self.closed.done():
             self._loop.remove_reader(self._channel)
+            self._loop.remove_writer(self._channel)
             self._channel.close()
             self.closed.set_result(None)
+
+    def _send_rest(self) -> None:
+        try:
+            self._unsent = self._unsent[self._channel.send(self._unsent) :]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._unsent = b""
+        if not self._unsent:
+            self._loop.remove_writer(self._channel)
 
     def _receive(self) -> None:
         while not self.closed.done():
@@ -113,7 +140,7 @@ class Command:
         if kind is Kind.LIVE:
             self._take_live(int.from_bytes(payload[:8], "big"), payload[8:])
         elif kind is Kind.STARTED:
-            self.supervisor = int(json.loads(payload)["supervisor"])
+            self._supervisor = int(json.loads(payload)["supervisor"])
         elif kind is Kind.HEAD:
             self._head = payload
         elif kind is Kind.TAIL:

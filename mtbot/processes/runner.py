@@ -6,23 +6,23 @@ one that stays silent is killed, and when the spawner itself dies nothing is exe
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
-import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from mtbot.processes.command import Command
-from mtbot.processes.ending import EndStatus, ProcessEnd, Survivor, read_survivors
+from mtbot.processes.conversation import Conversation, Pipes
+from mtbot.processes.ending import EndStatus, ProcessEnd, Survivor
+from mtbot.processes.link import Link, sweep_orphans
 from mtbot.processes.request import SpawnRequest
-from mtbot.processes.spawner import kernel, tree
-from mtbot.processes.spawner.wire import ORDER_BYTES, BrokenFrame, FrameReader, Kind
 from mtbot.processes.spawning import SpawnerProcess, start_spawner
 
 TAIL_BYTES = 4096
+LINE_BYTES = 16 * 1024 * 1024
 _START_SECONDS = 10.0
 _END_SECONDS = 8.0
 _CHECK_SECONDS = 2.0
+_WAKE_CHECK, _KILL_CHECK, _KILL_SPAWNER_CHECK = 1, 3, 7
 _REPORT_SECONDS = 7.0
 _STOP_SECONDS = 7.0
 _SETTLED_SECONDS = 2.0
@@ -39,26 +39,24 @@ class Runner:
         self._restart = restart
         self._commands: dict[str, Command] = {}
         self._prevented: dict[str, None] = {}
-        self._waiting: Command | None = None
-        self._orders = 0
         self._closing = False
         self._pause = 0.0
         self._check: asyncio.TimerHandle | None = None
         self._replacing: asyncio.Task[None] | None = None
-        self._attach(spawner)
+        self._link = Link(spawner, self._lost, self._spawner_died)
 
     @property
     def alive(self) -> bool:
         """Whether a spawner stands and commands are accepted."""
-        return self._alive and not self._closing
+        return self._link.alive and not self._closing
 
     def pid(self) -> int:
         """Return the pid of the current, or the last, spawner."""
-        return self._spawner.process.pid
+        return self._link.pid
 
     async def ready(self) -> bool:
         """Wait until the spawner reports for duty; the answer is whether its memory is hidden from commands."""
-        return await asyncio.shield(self._ready)
+        return await asyncio.shield(self._link.ready)
 
     async def run(self, request: SpawnRequest, on_output: Callable[[bytes], None] | None = None) -> ProcessEnd:
         """Execute ``request`` and return its end; whatever goes wrong is an end, too, and never an exception.
@@ -66,37 +64,33 @@ class Runner:
         ``on_output`` gets running output in order, leaving out what comes faster than about 160 kB/s. Cancelling stops the
         command; its tree is still ended in the background. Raises ValueError if a command of this id is running.
         """
-        if request.id in self._commands:
-            raise ValueError(f"a command with id {request.id} is already running")
-        if request.id in self._prevented:
-            del self._prevented[request.id]
-            return ProcessEnd(EndStatus.STOPPED, message="stopped before it started")
-        if not self.alive:
-            return ProcessEnd(EndStatus.FAILED_TO_START, message=self._why_not())
+        with contextlib.ExitStack() as held:
+            streams = []
+            if request.stdin is not None:
+                streams.append(_in_memory(request.stdin))
+                held.callback(os.close, streams[0])
+            started = self._start(request, on_output, streams)
+        if isinstance(started, ProcessEnd):
+            return started
         try:
-            command = self._take_supervisor()
-        except OSError as failed:
-            return ProcessEnd(
-                EndStatus.FAILED_TO_START, message=f"the process spawner takes no order: {failed.strerror}"
-            )
-        self._admit(request.id, command)
-        try:
-            await self._begin(command, request, on_output)
-            self._order_ahead()
-            return await asyncio.shield(command.end)
+            return await asyncio.shield(started.end)
         except asyncio.CancelledError:
-            command.ask_stop()
+            started.ask_stop()
             raise
 
-    async def _begin(self, command: Command, request: SpawnRequest, on_output: Callable[[bytes], None] | None) -> None:
-        if request.stdin is None:
-            await command.begin(request, on_output)
-            return
-        stdin = _in_memory(request.stdin)
-        try:
-            await command.begin(request, on_output, [stdin])
-        finally:
-            os.close(stdin)
+    async def converse(self, request: SpawnRequest) -> Conversation | ProcessEnd:
+        """Start a child to talk to, or return why it could not be; ``stop`` and ``close`` end it like any other.
+
+        The request's ``stdin`` is not used. Raises ValueError if a command of this id is running.
+        """
+        pipes = Pipes()
+        started = self._start(request, None, pipes.theirs)
+        pipes.close_theirs()
+        if isinstance(started, ProcessEnd):
+            pipes.close_ours()
+            return started
+        reader, writer = await pipes.streams(LINE_BYTES)
+        return Conversation(reader, writer, started.end)
 
     async def stop(self, command_id: str) -> bool:
         """End the command and return once its tree is dead, within seconds; True if there was one.
@@ -125,49 +119,43 @@ class Runner:
             self._replacing.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._replacing
-        waiting = [command.end for command in self._commands.values()]
-        for command in self._commands.values():
+        commands = list(self._commands.values())
+        for command in commands:
             command.ask_stop()
-        if waiting:
-            await asyncio.wait(waiting, timeout=_STOP_SECONDS)
-        for command in list(self._commands.values()):
+        if commands:
+            await asyncio.wait([command.end for command in commands], timeout=_STOP_SECONDS)
+        for command in commands:
             command.lose("the gateway closed before it was told of the end")
-        self._detach()
-        await self._bury()
+        self._link.close()
+        await self._link.bury()
         if self._check is not None:
             self._check.cancel()
             self._check = None
 
-    # handing over
-
-    def _order_supervisor(self) -> Command:
-        """Have the spawner fork a supervisor at the other end of a new socket; raises OSError if it takes no order."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                self._orders += 1
-                socket.send_fds(self._spawner.main, [self._orders.to_bytes(ORDER_BYTES, "big")], [theirs.fileno()])
-            except OSError:
-                ours.close()
-                raise
-        return Command(self._orders, ours)
-
-    def _take_supervisor(self) -> Command:
-        """Return the supervisor that was ordered in advance, or a new one if there is none."""
-        waiting, self._waiting = self._waiting, None
-        return waiting if waiting is not None and not waiting.closed.done() else self._order_supervisor()
-
-    def _admit(self, command_id: str, command: Command) -> None:
-        self._commands[command_id] = command
+    def _start(
+        self, request: SpawnRequest, on_output: Callable[[bytes], None] | None, streams: Sequence[int]
+    ) -> Command | ProcessEnd:
+        """Hand the request to a supervisor, or return why that cannot be."""
+        if request.id in self._commands:
+            raise ValueError(f"a command with id {request.id} is already running")
+        if request.id in self._prevented:
+            del self._prevented[request.id]
+            return ProcessEnd(EndStatus.STOPPED, message="stopped before it started")
+        if not self.alive:
+            return ProcessEnd(EndStatus.FAILED_TO_START, message=self._why_not())
+        try:
+            command = self._link.take_supervisor()
+        except OSError as failed:
+            message = f"the process spawner takes no order: {failed.strerror}"
+            return ProcessEnd(EndStatus.FAILED_TO_START, message=message)
+        self._commands[request.id] = command
         command.closed.add_done_callback(lambda _: self._socket_closed(command))
-        command.end.add_done_callback(lambda _: self._ended(command_id, command))
+        command.end.add_done_callback(lambda _: self._ended(request.id, command))
+        command.begin(request, on_output, streams)
+        self._link.order_ahead()
         if self._check is None:
             self._check = self._loop.call_later(_CHECK_SECONDS, self._look_after)
-
-    def _order_ahead(self) -> None:
-        if self._waiting is None and self.alive:
-            with contextlib.suppress(OSError):  # the next command will say so
-                self._waiting = self._order_supervisor()
+        return command
 
     def _why_not(self) -> str:
         if self._closing:
@@ -178,7 +166,7 @@ class Runner:
 
     def _socket_closed(self, command: Command) -> None:
         """A socket that closed without an END: the spawner will name what the dead supervisor left, if it lives."""
-        if not command.end.done() and self._alive:
+        if not command.end.done() and self._link.alive:
             self._loop.call_later(_REPORT_SECONDS, command.lose, "its supervisor vanished")
 
     def _ended(self, command_id: str, command: Command) -> None:
@@ -186,7 +174,10 @@ class Runner:
             del self._commands[command_id]
         command.close()
 
-    # looking after
+    def _lost(self, order: int, how: str, survivors: tuple[Survivor, ...]) -> None:
+        for command in list(self._commands.values()):
+            if command.order == order:
+                command.lose(how, survivors)
 
     def _look_after(self) -> None:
         """Wake, then kill, supervisors and spawner that should long have answered; one step per look."""
@@ -195,69 +186,17 @@ class Runner:
             if not command.overdue(_START_SECONDS, _END_SECONDS):
                 continue
             command.overdue_checks += 1
-            if command.overdue_checks == 1:
-                self._signal(self._spawner.process.pid, signal.SIGCONT)
-                self._signal(command.supervisor, signal.SIGCONT)
-            elif command.overdue_checks == 3:
-                self._signal(command.supervisor, signal.SIGKILL)
-            elif command.overdue_checks == 7:
-                self._signal(self._spawner.process.pid, signal.SIGKILL)
+            if command.overdue_checks == _WAKE_CHECK:
+                self._link.signal(signal.SIGCONT)
+                command.signal_supervisor(signal.SIGCONT)
+            elif command.overdue_checks == _KILL_CHECK:
+                command.signal_supervisor(signal.SIGKILL)
+            elif command.overdue_checks == _KILL_SPAWNER_CHECK:
+                self._link.signal(signal.SIGKILL)
         if self._commands:
             self._check = self._loop.call_later(_CHECK_SECONDS, self._look_after)
 
-    def _signal(self, pid: int | None, number: signal.Signals) -> None:
-        # A supervisor's pid stays its own while its socket is open, and the spawner's until its exit is collected.
-        if pid is not None and self._alive:
-            with contextlib.suppress(OSError):
-                os.kill(pid, number)
-
-    # the spawner
-
-    def _attach(self, spawner: SpawnerProcess) -> None:
-        self._spawner = spawner
-        self._frames = FrameReader()
-        self._ready: asyncio.Future[bool] = self._loop.create_future()
-        self._born = self._loop.time()
-        self._alive = True
-        spawner.main.settimeout(0)
-        self._loop.add_reader(spawner.main, self._hear)
-        self._order_ahead()
-
-    def _detach(self) -> None:
-        if self._alive:
-            self._alive = False
-            if self._waiting is not None:
-                self._waiting.close()
-                self._waiting = None
-            self._loop.remove_reader(self._spawner.main)
-            self._spawner.main.close()
-            if not self._ready.done():
-                self._ready.set_result(False)
-
-    def _hear(self) -> None:
-        try:
-            data = self._spawner.main.recv(65536)
-            if data:
-                for kind, payload in self._frames.feed(data):
-                    self._take(kind, payload)
-                return
-        except BlockingIOError:
-            return
-        except (OSError, BrokenFrame, ValueError, KeyError):
-            pass  # a spawner that cannot be understood is as good as dead: closing its socket ends it
-        self._spawner_gone()
-
-    def _take(self, kind: Kind, payload: bytes) -> None:
-        facts = json.loads(payload)
-        if kind is Kind.READY and not self._ready.done():
-            self._ready.set_result(bool(facts["hidden"]))
-        elif kind is Kind.LOST:
-            for command in list(self._commands.values()):
-                if command.order == facts["order"]:
-                    command.lose(str(facts["how"]), read_survivors(facts["survivors"]))
-
-    def _spawner_gone(self) -> None:
-        self._detach()
+    def _spawner_died(self) -> None:
         if not self._closing:
             self._replacing = self._loop.create_task(self._replace())
 
@@ -266,39 +205,15 @@ class Runner:
         orphaned = list(self._commands.values())
         if orphaned:
             await asyncio.wait([command.closed for command in orphaned], timeout=_STOP_SECONDS)
-        await self._bury()
-        survivors = await self._sweep()
+        await self._link.bury()
+        survivors = await sweep_orphans()
         for command in orphaned:
             command.lose("the process spawner died", survivors)
-        lived = self._loop.time() - self._born
-        self._pause = 0.0 if lived > _SETTLED_SECONDS else min(_MAX_PAUSE_SECONDS, self._pause * 2 + 0.1)
+        short_lived = self._link.lived < _SETTLED_SECONDS
+        self._pause = min(_MAX_PAUSE_SECONDS, self._pause * 2 + 0.1) if short_lived else 0.0
         await asyncio.sleep(self._pause)
         with contextlib.suppress(OSError):  # the next run tries again
-            self._attach(self._restart())
-
-    async def _bury(self) -> None:
-        """Collect the exit of the old spawner, which ends by itself once its socket is closed."""
-        for _ in range(700):
-            if self._spawner.process.poll() is not None:
-                return
-            await asyncio.sleep(0.01)
-        self._spawner.process.kill()
-        self._spawner.process.wait()
-
-    async def _sweep(self) -> tuple[Survivor, ...]:
-        """End what was left to the gateway as the last parent; a gateway has no children but its spawner."""
-        if not kernel.adopts_orphans():
-            return ()
-        for _ in range(300):
-            left = tree.signal_tree(signal.SIGKILL)
-            for pid in tree.children(os.getpid()):
-                with contextlib.suppress(ChildProcessError):
-                    os.waitpid(pid, os.WNOHANG)
-            if not left:
-                return ()
-            await asyncio.sleep(0.01)
-        named = [process for process in map(tree.describe, left) if process is not None]
-        return tuple(Survivor(process.pid, process.start, process.uid, tuple(process.argv)) for process in named)
+            self._link = Link(self._restart(), self._lost, self._spawner_died)
 
 
 def _in_memory(data: bytes) -> int:

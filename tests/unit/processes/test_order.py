@@ -1,0 +1,42 @@
+"""A supervisor starts nothing on a request that it cannot read in full."""
+
+import json
+
+import pytest
+
+from mtbot.processes.request import Limits, Part, Profile, SpawnRequest
+from mtbot.processes.spawner.order import REHEARSAL, BadOrder, Order
+
+
+def test_an_order_says_what_the_request_says() -> None:
+    """Both ends of the line agree on every field."""
+    profile = Profile("strict", (Part("no_new_privs"), Part("files", {"read": ["/usr"]})))
+    env = {"A": "b", "MTCLAW_CALL": "17"}
+    request = SpawnRequest("c", ("a", "b c"), env, "/tmp", 2.5, 99, Limits(open_files=7), profile)
+    order = Order(json.dumps(request.facts()).encode())
+    assert (order.argv, order.env, order.cwd, order.timeout, order.keep) == (["a", "b c"], env, "/tmp", 2.5, 99)
+    assert order.limits == {"RLIMIT_NOFILE": 7}
+    assert order.parts == [("no_new_privs", {}), ("files", {"read": ["/usr"]})]
+    assert order.mark == "MTCLAW_CALL=17"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"argv": []}, {"keep": 0}, {"timeout": 0}, {"timeout": "soon"}, {"env": []}, {"limits": {"RLIMIT_AS": "much"}}],
+)
+def test_an_order_that_makes_no_sense_is_refused(change: dict[str, object]) -> None:
+    """A wrong value is an error and never a default."""
+    fields = json.loads(REHEARSAL) | change
+    with pytest.raises(BadOrder):
+        Order(json.dumps(fields).encode())
+
+
+@pytest.mark.parametrize("missing", ["argv", "env", "cwd", "timeout", "keep", "limits", "parts", "mark"])
+def test_an_incomplete_order_is_refused(missing: str) -> None:
+    """No field has a default on this side."""
+    fields = json.loads(REHEARSAL)
+    del fields[missing]
+    with pytest.raises(BadOrder):
+        Order(json.dumps(fields).encode())
+    with pytest.raises(BadOrder):
+        Order(b"\xff not json")
