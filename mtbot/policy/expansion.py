@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from mtbot.policy.quoting import ansi_c, brace_words, closing_brace, closing_paren
+from mtbot.policy.quoting import ansi_c, brace_words, closing_backtick, closing_brace, closing_paren
 from mtbot.policy.reading_values import UNKNOWN, Word
 
 Environment = Mapping[str, str]
@@ -293,20 +293,6 @@ def transformed(value: str, operation: str) -> str | None:
         count = len(wild[2])
         return value[count:] if wild[1][0] == "#" else value[:-count]
     return None
-
-
-def closing_backtick(source: str, position: int) -> int:
-    """Index of the backtick that ends the substitution, or the end of the source."""
-    while True:
-        end = source.find("`", position)
-        if end < 0:
-            return len(source)
-        slashes = 0
-        while end - slashes > 0 and source[end - slashes - 1] == "\\":
-            slashes += 1
-        if slashes % 2 == 0:
-            return end
-        position = end + 1
 
 
 def unescape_backtick(inside: str) -> str:

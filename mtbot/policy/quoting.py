@@ -19,6 +19,7 @@ _ANSI_SIMPLE = {
 }  # fmt: skip
 _NESTING = re.compile(r"[\\'\"`(){}#$]")
 _QUOTED_STOP = re.compile(r"[\\\"`$]")
+_RUN = re.compile(r"[^ \t\n;&|()<>\"'`\\$]+")
 _RANGE = re.compile(r"(-?\d{1,6}|[A-Za-z])\.\.(-?\d{1,6}|[A-Za-z])(?:\.\.-?\d{1,4})?")
 
 
@@ -98,6 +99,77 @@ def _after(source: str, position: int, mark: str) -> int:
     """Index after the next mark, or the end."""
     end = source.find(mark, position)
     return len(source) if end < 0 else end + 1
+
+
+def closing_backtick(source: str, position: int) -> int:
+    """Index of the backtick that ends the substitution, or the end of the source."""
+    while True:
+        end = source.find("`", position)
+        if end < 0:
+            return len(source)
+        slashes = 0
+        while end - slashes > 0 and source[end - slashes - 1] == "\\":
+            slashes += 1
+        if slashes % 2 == 0:
+            return end
+        position = end + 1
+
+
+def word_end(text: str, position: int) -> tuple[int, int | None]:
+    """Index after the word that begins at `position`, and where a quote in it opens that never closes."""
+    size = len(text)
+    while position < size:
+        run = _RUN.match(text, position)
+        if run:
+            position = run.end()
+            continue
+        char = text[position]
+        if char == "\\":
+            position += 2
+        elif char in "'\"":
+            end = text.find("'", position + 1) if char == "'" else _double_end(text, position + 1)
+            if end < 0:
+                return size, position + 1
+            position = end + 1
+        elif char == "`":
+            position = closing_backtick(text, position + 1) + 1
+        elif char == "$":
+            position = _after_dollar(text, position)
+        elif char in "<>" and text[position + 1 : position + 2] == "(":
+            position = closing_paren(text, position + 2) + 1
+        else:
+            break
+    return min(position, size), None
+
+
+def _double_end(text: str, position: int) -> int:
+    """Index of the `"` that closes, or -1."""
+    while True:
+        match = _QUOTED_STOP.search(text, position)
+        if match is None:
+            return -1
+        char, at = match.group(), match.start()
+        if char == '"':
+            return at
+        if char == "\\":
+            position = at + 2
+        elif char == "`":
+            position = closing_backtick(text, at + 1) + 1
+        elif text[at + 1 : at + 2] in ("(", "{"):
+            position = _after_dollar(text, at)
+        else:
+            position = at + 1
+
+
+def _after_dollar(text: str, position: int) -> int:
+    following = text[position + 1 : position + 2]
+    if following == "(":
+        return closing_paren(text, position + 2) + 1
+    if following == "{":
+        return closing_brace(text, position + 2) + 1
+    if following == "'":
+        return ansi_c(text, position + 2)[1]
+    return position + 1
 
 
 def brace_words(source: str) -> list[str]:

@@ -13,6 +13,7 @@ import unicodedata
 from dataclasses import replace
 
 from mtbot.policy import bashlex_reading, resolution, splitter, treesitter_reading
+from mtbot.policy.names import Context
 from mtbot.policy.quoting import ansi_c
 from mtbot.policy.reading_values import (
     BashlexReading,
@@ -38,7 +39,7 @@ MAX_MARKS = 3000
 MAX_SPLIT = 24_000
 """Characters of all texts that the splitter reads for one call."""
 
-_IFS = re.compile(r"\$IFS\b|\$\{IFS[^}]*\}")
+_IFS = re.compile(r"\$IFS\b|\$\{IFS[^}]{0,40}\}")
 _QUOTES = re.compile(r"\\\n|\\(.)|\$?'|\"", re.S)
 
 
@@ -47,9 +48,9 @@ def read(text: str) -> Readings:
     clean = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
     reader = _Reader()
     second = bashlex_reading.read(clean)
-    reader.text(clean, resolution.Context(), second)
+    reader.text(clean, Context(), second)
     for variant in variants(clean):
-        reader.text(variant, resolution.Context(), None)
+        reader.text(variant, Context(), None)
     return Readings(
         text,
         resolved(clean),
@@ -116,7 +117,7 @@ class _Reader:
         self._characters = 0
         self._marks = 0
         self._split = 0
-        self._seen: set[tuple[str, resolution.Context]] = set()
+        self._seen: set[tuple[str, Context]] = set()
 
     @property
     def full(self) -> bool:
@@ -129,7 +130,7 @@ class _Reader:
         if pair not in self.doubts:
             self.doubts.append(pair)
 
-    def text(self, text: str, context: resolution.Context, second: BashlexReading | Unread | None) -> frozenset[str]:
+    def text(self, text: str, context: Context, second: BashlexReading | Unread | None) -> frozenset[str]:
         """Read one program text; returns the base names of the programs in it."""
         if not text.strip():
             return frozenset()
@@ -178,7 +179,7 @@ class _Reader:
                 found.append(RawReading(missed, tree.assignments, tree.functions, tree.loops, (), tree.programs))
         return found
 
-    def command(self, command: SimpleCommand, stdin: str | None, context: resolution.Context) -> set[str]:
+    def command(self, command: SimpleCommand, stdin: str | None, context: Context) -> set[str]:
         """Keep one command and open what it runs; returns the base names of all programs met on the way."""
         programs: set[str] = set()
         waiting = [command]

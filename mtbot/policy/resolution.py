@@ -1,79 +1,31 @@
 """From the spans that a reader cut out to commands with resolved words: one frame per program text.
 
-A frame knows the assignments, functions, aliases and loops of its text. It is flow-insensitive on purpose: a name
-that is given two values anywhere is tried with both, because deny asks what could run, not what will.
+Here the words of a command get their values, and it is worked out what each command reads and what becomes part of
+its words, because a shell that reads from a download is another thing than one that reads a file.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice, product
 from typing import Protocol
 
-from mtbot.policy.constant_output import printed, printed_by
+from mtbot.policy.constant_output import printed_by
 from mtbot.policy.expansion import Expander, inner_programs
+from mtbot.policy.names import Context, Names
 from mtbot.policy.reading_values import UNKNOWN, Doubt, RawCommand, RawReading, Redirect, SimpleCommand, Span, Word
-from mtbot.policy.unwrap_code import InnerText
 from mtbot.policy.unwrap_tables import SHELLS
+from mtbot.policy.words import words
 
-MAX_VALUES = 8
-"""Values of one name that are tried."""
-MAX_COMBINATIONS = 16
 MAX_WORDS = 4000
 """Words of one command; what is behind them is cut off, which is a doubt."""
 
-_START = (("HOME", ("~",)), ("IFS", (" \t\n",)), ("PWD", (".",)), ("OLDPWD", (".",)))
-_RUN_AS_COMMAND = frozenset(
-    [
-        "PS4",
-        "PS0",
-        "PROMPT_COMMAND",
-        "GIT_SSH_COMMAND",
-        "GIT_PAGER",
-        "PAGER",
-        "EDITOR",
-        "VISUAL",
-        "GIT_EDITOR",
-        "GIT_SEQUENCE_EDITOR",
-        "MANPAGER",
-        "LESSOPEN",
-        "GIT_EXTERNAL_DIFF",
-        "GIT_ASKPASS",
-        "SSH_ASKPASS",
-        "BROWSER",
-        "GIT_PROXY_COMMAND",
-    ]
+_RUN_AS_COMMAND = words(
+    "PS4 PS0 PROMPT_COMMAND GIT_SSH_COMMAND GIT_PAGER PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR MANPAGER LESSOPEN"
+    " GIT_EXTERNAL_DIFF GIT_ASKPASS SSH_ASKPASS BROWSER GIT_PROXY_COMMAND"
 )
 """Names whose value some program runs."""
-_SETTERS = frozenset({"read", "printf", "set", "alias"})
-_CONSTANT = re.compile(r"\s*(echo|printf|which|command|type|basename)\s+([^;&|<>\n]*?)\s*").fullmatch
-_SPLIT_WORDS = re.compile(r"(?:[^\s\"'\\]|\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\")+", re.S)
 _CONSTANT_DOLLAR = re.compile(r"(?:[^$`]|\$')*").fullmatch
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What a text inherits from the command that runs it."""
-
-    depth: int = 0
-    via: tuple[str, ...] = ()
-    stdin_from: frozenset[str] = frozenset()
-    environment: tuple[tuple[str, tuple[str, ...]], ...] = _START
-    words_from: frozenset[str] = frozenset()
-
-    def inner(self, command: SimpleCommand, inside: InnerText) -> Context:
-        """The context of a text that `command` gives to a shell."""
-        environment = self.environment
-        if inside.positional:
-            numbered = [(str(index), (text,)) for index, text in enumerate(inside.positional)]
-            rest = " ".join(inside.positional[1:])
-            environment = (*environment, *numbered, ("@", (rest,)), ("*", (rest,)))
-        if command.assignments:
-            environment = (*environment, *[(name, (word.text,)) for name, word in command.assignments])
-        via = (*command.via, inside.label)
-        return Context(command.depth + 1, via, command.stdin_from, environment, command.words_from)
 
 
 class Sink(Protocol):
@@ -109,23 +61,16 @@ class Frame:
         self._text = text
         self._reading = reading
         self._context = context
-        self._values: dict[str, list[str]] = {name: list(values) for name, values in context.environment}
-        self._aliases: dict[str, str] = {}
-        self._functions = dict(reading.functions)
+        self._names = Names(text, reading, context)
         self._seen: list[_Seen] = []
         self._fed: dict[int, tuple[int, frozenset[str], list[str]]] = {}
         self._inner_context = context
 
     def run(self, sink: Sink) -> set[str]:
         """Resolve every command of the reading into `sink`; returns the base names of all programs found."""
-        self._learn()
-        self._inner_context = replace(
-            self._context,
-            depth=self._context.depth + 1,
-            environment=tuple([(name, tuple(values)) for name, values in self._values.items()])
-            if self._reading.assignments or self._reading.loops
-            else self._context.environment,
-        )
+        context = self._context
+        known = self._names.environment() if self._reading.assignments or self._reading.loops else context.environment
+        self._inner_context = replace(context, depth=context.depth + 1, environment=known)
         self._loose(sink)
         for raw in self._in_order():
             if sink.full:
@@ -147,100 +92,6 @@ class Frame:
             key=lambda raw: (not any(body.start <= raw.start < body.end for body in bodies), raw.end, -raw.start),
         )
 
-    # -- what the text says about names -----------------------------------------------------------------------
-
-    def _learn(self) -> None:
-        reading, text = self._reading, self._text
-        for name, span in reading.assignments:
-            self._assign(name, text[span.start : span.end])
-        if reading.loops:
-            expander = self._first_expander()
-            for name, span in reading.loops:
-                for word in expander.words(text[span.start : span.end]):
-                    self._put(name, word.text)
-        for raw in reading.commands:
-            if raw.words:
-                first = text[raw.words[0].start : raw.words[0].end]
-                if first in _SETTERS:
-                    self._setter(first, raw)
-                elif first in self._functions and len(raw.words) > 1:
-                    expander = self._first_expander()
-                    given = [
-                        word.text for span in raw.words[1:] for word in expander.words(text[span.start : span.end])
-                    ]
-                    self._positional(given)
-
-    def _positional(self, given: list[str]) -> None:
-        for index, value in enumerate(given[:20], start=1):
-            self._put(str(index), value)
-        for name in ("@", "*"):
-            self._put(name, " ".join(given))
-
-    def _assign(self, name: str, source: str) -> None:
-        expander = self._first_expander()
-        append = name.endswith("+")
-        name = name.removesuffix("+")
-        if source.startswith("("):
-            pieces = _SPLIT_WORDS.findall(source[1:].removesuffix(")"))
-            value = " ".join([word.text for piece in pieces[:64] for word in expander.words(piece)])
-        else:
-            value = expander.value(source).text
-        if append:
-            for old in list(self._values.get(name, [""])):
-                self._put(name, old + (" " if source.startswith("(") else "") + value)
-        else:
-            self._put(name, value)
-
-    def _put(self, name: str, value: str) -> None:
-        values = self._values.setdefault(name, [])
-        if value not in values and len(values) < MAX_VALUES:
-            values.append(value)
-
-    def _setter(self, program: str, raw: RawCommand) -> None:
-        """Builtins that give a name a value: `read x <<< rm`, `printf -v x rm`, `set -- rm`, `alias x=rm`."""
-        text, expander = self._text, self._first_expander()
-        words = [word.text for span in raw.words[1:] for word in expander.words(text[span.start : span.end])]
-        if program == "alias":
-            for definition in words:
-                alias, equals, value = definition.partition("=")
-                if equals:
-                    self._aliases[alias] = value
-        elif program == "set":
-            self._positional(words[1:] if words[:1] == ["--"] else words)
-        elif program == "printf":
-            if len(words) > 2 and words[0] == "-v":
-                self._put(words[1], printed("printf", words[2:]) or "")
-        else:
-            names = [word for word in words if not word.startswith("-")]
-            for operator, span in raw.redirects:
-                if operator == "<<<":
-                    value = expander.value(text[span.start : span.end]).text
-                    pieces = value.split(None, max(len(names) - 1, 0))
-                    for name, piece in zip(names, pieces, strict=False):
-                        self._put(name, piece)
-
-    def _first_expander(self) -> Expander:
-        return Expander({name: values[-1] for name, values in self._values.items() if values}, self._substitute)
-
-    def _expanders(self, sources: str) -> Iterator[Expander]:
-        """One expander for each way to choose the values of the names that `sources` mentions."""
-        if "$" not in sources and "`" not in sources:
-            yield Expander({}, self._substitute)
-            return
-        several = [name for name, values in self._values.items() if len(values) > 1 and name in sources]
-        base = {name: values[-1] for name, values in self._values.items() if values}
-        for chosen in islice(product(*[self._values[name] for name in several]), MAX_COMBINATIONS):
-            yield Expander(base | dict(zip(several, chosen, strict=True)), self._substitute)
-
-    def _substitute(self, inside: str) -> str | None:
-        """What `$(inside)` prints, when it is an echo of constants."""
-        match = _CONSTANT(inside) if len(inside) <= 1000 else None
-        if match is None:
-            return None
-        expander = Expander({name: values[-1] for name, values in self._values.items() if values}, lambda _: None)
-        words = [word for piece in _SPLIT_WORDS.findall(match[2]) for word in expander.words(piece)]
-        return printed(match[1], [word.text for word in words])
-
     # -- commands ------------------------------------------------------------------------------------------------
 
     def _loose(self, sink: Sink) -> None:
@@ -258,7 +109,7 @@ class Frame:
                     if inner.kind == ">(":
                         here = replace(context, stdin_from=context.stdin_from | self._names_in(Span(0, len(text))))
                     programs = sink.text(inner.text, here, None)
-                    output = self._substitute(inner.text)
+                    output = self._names.printed_by(inner.text)
                     self._seen.append(_Seen(span.start + inner.offset, programs, output))
 
     def _command(self, raw: RawCommand, sink: Sink) -> None:
@@ -281,7 +132,7 @@ class Frame:
         words_from = self._inside(raw, joined) | context.words_from
         respawns = bool(sources) and self._respawns(sources[0], raw)
         before: tuple[Word, ...] | None = None
-        for expander in self._expanders(joined):
+        for expander in self._names.expanders(joined):
             argv = tuple([word for source in sources for word in expander.words(source)])
             if before is not None and argv == before:
                 continue
@@ -306,7 +157,7 @@ class Frame:
 
     def _respawns(self, name: str, raw: RawCommand) -> bool:
         """A function that its own body starts in the background or through a pipe never ends."""
-        body = self._functions.get(name)
+        body = self._names.functions.get(name)
         if body is None or not body.start <= raw.start < body.end:
             return False
         rest = self._text[raw.end : raw.end + 8].lstrip()
@@ -315,16 +166,16 @@ class Frame:
     def _indirect(self, command: SimpleCommand, sink: Sink) -> set[str]:
         """Aliases and functions of the same text, values that some program runs, subscripts that hide a program."""
         programs: set[str] = set()
-        alias = self._aliases.get(command.program)
+        alias = self._names.aliases.get(command.program)
         if alias is not None:
             rest = " ".join([word.text for word in command.argv[1:]])
             programs |= sink.text(f"{alias} {rest}", self._inner_context, None)
-        body = self._functions.get(command.program)
+        body = self._names.functions.get(command.program)
         if body is not None:
             for seen in self._between(body):
                 programs |= seen.programs
         if command.program == "alias":
-            for definition in self._aliases.values():
+            for definition in self._names.aliases.values():
                 programs |= sink.text(definition, self._inner_context, None)
         for name, value in command.assignments:
             if name in _RUN_AS_COMMAND:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from mtbot.policy.expansion import closing_backtick
-from mtbot.policy.quoting import ansi_c, closing_brace, closing_paren
+from mtbot.policy.quoting import closing_paren, word_end
 from mtbot.policy.reading_values import RawCommand, RawReading, Span
 
 MAX_TOKENS = 6_000
@@ -23,8 +22,6 @@ _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
 _COMMENT = re.compile(r"#[^\n]*")
 _REDIRECT = re.compile(r"(?:[0-9]+|\{[A-Za-z_]\w*\})?(<<<|<<-?|<>|<&|>&|>>|>\||&>>?|<(?!\()|>(?!\())")
 _CONTROL = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|()\n]")
-_RUN = re.compile(r"[^ \t\n;&|()<>\"'`\\$]+")
-_QUOTED_STOP = re.compile(r"[\\\"`$]")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?(\+?)=")
 
 _SKIPPED = frozenset(
@@ -154,7 +151,7 @@ class _Splitter:
             if control:
                 self._control(control.group(), control.end())
             else:
-                self._word(self._word_end(self._position))
+                self._word(self._end_of_word(self._position))
         self._finish()
         if self._groups or self._waiting:
             self.broken = self.broken or "something stays open"
@@ -170,7 +167,7 @@ class _Splitter:
         if blank:
             self._position = blank.end()
         start = self._position
-        end = self._word_end(start)
+        end = self._end_of_word(start)
         self._position = end
         if operator in ("<<", "<<-"):
             source = self._text[start:end]
@@ -303,65 +300,10 @@ class _Splitter:
             return True
         return False
 
-    def _word_end(self, position: int) -> int:
-        """Index after the word that begins at `position`."""
-        text, size = self._text, len(self._text)
-        while position < size:
-            run = _RUN.match(text, position)
-            if run:
-                position = run.end()
-                continue
-            char = text[position]
-            if char == "\\":
-                position += 2
-            elif char == "'":
-                position = self._after_quote(position, text.find("'", position + 1))
-            elif char == '"':
-                position = self._after_quote(position, self._double_end(position + 1))
-            elif char == "`":
-                position = closing_backtick(text, position + 1) + 1
-            elif char == "$":
-                position = _after_dollar(text, position)
-            elif char in "<>" and text[position + 1 : position + 2] == "(":
-                position = closing_paren(text, position + 2) + 1
-            else:
-                return position
-        return min(position, size)
-
-    def _after_quote(self, start: int, end: int) -> int:
-        if end >= 0:
-            return end + 1
-        self.broken = "a quote stays open"
-        line = self._text.find("\n", start)
-        self.unclosed = line + 1 if line >= 0 else None
-        return len(self._text)
-
-    def _double_end(self, position: int) -> int:
-        """Index of the `"` that closes, or -1."""
-        text = self._text
-        while True:
-            match = _QUOTED_STOP.search(text, position)
-            if match is None:
-                return -1
-            char, at = match.group(), match.start()
-            if char == '"':
-                return at
-            if char == "\\":
-                position = at + 2
-            elif char == "`":
-                position = closing_backtick(text, at + 1) + 1
-            elif text[at + 1 : at + 2] in ("(", "{"):
-                position = _after_dollar(text, at)
-            else:
-                position = at + 1
-
-
-def _after_dollar(text: str, position: int) -> int:
-    following = text[position + 1 : position + 2]
-    if following == "(":
-        return closing_paren(text, position + 2) + 1
-    if following == "{":
-        return closing_brace(text, position + 2) + 1
-    if following == "'":
-        return ansi_c(text, position + 2)[1]
-    return position + 1
+    def _end_of_word(self, position: int) -> int:
+        end, unclosed = word_end(self._text, position)
+        if unclosed is not None:
+            self.broken = "a quote stays open"
+            line = self._text.find("\n", unclosed)
+            self.unclosed = line + 1 if line >= 0 else None
+        return end

@@ -42,11 +42,11 @@ Inside = InnerWords | InnerText
 _INTERPRETER = re.compile(r"(?:python|pypy|perl|ruby|lua|php|node|nodejs)[0-9.]*").fullmatch
 _CODE_CALL = re.compile(
     r"(?:\b(?:os\.)?(?:system|popen|exec|execSync|spawn|spawnSync|getoutput|getstatusoutput|check_output|check_call"
-    r"|run|call|Popen|shell_exec|passthru|proc_open|execl|execlp|execute)\b\s*\(?\s*|\bqx\s*|%x)"
+    r"|run|call|Popen|shell_exec|passthru|proc_open|execl|execlp|execute)\b\s{0,8}\(?\s{0,8}|\bqx\s{0,8}|%x)"
     r"(?:b?\"((?:[^\"\\]|\\.){1,2000})\"|b?'((?:[^'\\]|\\.){1,2000})'|`([^`]{1,2000})`|[{(]([^})]{1,2000})[})])"
 )
 _CODE_LIST = re.compile(
-    r"\b(?:run|call|Popen|check_call|check_output|execvp?|spawn(?:Sync)?)\s*\(\s*\[([^\]]{1,2000})\]"
+    r"\b(?:run|call|Popen|check_call|check_output|execvp?|spawn(?:Sync)?)\s{0,8}\(\s{0,8}\[([^\]]{1,2000})\]"
 )
 _QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
 _BACKTICKS = re.compile(r"`([^`]{1,2000})`")
@@ -109,7 +109,7 @@ def interpreter_code(command: SimpleCommand, stdin: str | None) -> tuple[Inside,
         elif argument.startswith(("-c", "-e")) and len(argument) > 3:
             codes.append(argument[2:])
     for code in codes:
-        found.extend([InnerText(Word(text), f"{command.program} code") for text in called_in_code(code[:8192])])
+        found.extend([InnerText(Word(text), f"{command.program} code") for text in called_in_code(code[:4096])])
     return tuple(found)
 
 
@@ -127,8 +127,11 @@ def awk_code(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
     found = []
     for argument in command.arguments[:8]:
         if "system" in argument or "|" in argument:
-            found.extend([InnerText(Word(text), "awk system") for text in called_in_code(argument[:8192])])
+            found.extend([InnerText(Word(text), "awk system") for text in called_in_code(argument[:4096])])
             found.extend(
-                [InnerText(Word(m[1]), "awk pipe") for m in re.finditer(r"\"([^\"]{1,500})\"\s*\|\s*getline", argument)]
+                [
+                    InnerText(Word(m[1]), "awk pipe")
+                    for m in re.finditer(r"\"([^\"]{1,500})\"\s{0,8}\|\s{0,8}getline", argument)
+                ]
             )
     return tuple(found)

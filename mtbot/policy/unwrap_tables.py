@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mtbot.policy.words import words
+
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
@@ -30,54 +32,50 @@ class Wrapper:
     """Options whose value is a program text for a shell (`su -c`)."""
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-SHELLS = _set("sh bash dash zsh ksh mksh ash rbash fish csh tcsh yash")
+SHELLS = words("sh bash dash zsh ksh mksh ash rbash fish csh tcsh yash")
 SHELL_VALUES = "oO"
-SHELL_LONG_VALUES = _set("--rcfile --init-file")
+SHELL_LONG_VALUES = words("--rcfile --init-file")
 
-STDIN_SHELLS = SHELLS | _set("at batch")
+STDIN_SHELLS = SHELLS | words("at batch")
 """Programs that run what they read from standard input when no file is named."""
 
-INTERPRETERS = _set(
+INTERPRETERS = words(
     "python python2 python3 pypy pypy3 perl ruby node nodejs deno bun php lua luajit tclsh pwsh osascript R Rscript"
 )
-CODE_OPTIONS = _set("-c -e -E -r --eval --print -p --execute -pe -ne -ple -nle -lne")
+CODE_OPTIONS = words("-c -e -E -r --eval --print -p --execute -pe -ne -ple -nle -lne")
 
-ELEVATORS = _set("sudo sudoedit doas pkexec su runuser run0 gosu su-exec")
+ELEVATORS = words("sudo sudoedit doas pkexec su runuser run0 gosu su-exec")
 
-_STRACE = Wrapper("aeEIoOpsSuUXbP", _set("--trace --output --attach --user --env --string-limit"))
+_STRACE = Wrapper("aeEIoOpsSuUXbP", words("--trace --output --attach --user --env --string-limit"))
 
 WRAPPERS: dict[str, Wrapper] = {
     "sudo": Wrapper(
         "ugphCTRDUrtac",
-        _set("--user --group --prompt --host --chdir --role --type --close-from --chroot --command-timeout --other-user"),
+        words("--user --group --prompt --host --chdir --role --type --close-from --chroot --command-timeout --other-user"),
         assignments=True,
         flags="AbBEeHiKklnNPSsVv",
     ),
     "doas": Wrapper("uCa", assignments=True, flags="Lns"),
-    "run0": Wrapper("ugD", _set("--user --group --unit --property --nice --chdir --setenv --background --slice")),
-    "pkexec": Wrapper("u", _set("--user")),
+    "run0": Wrapper("ugD", words("--user --group --unit --property --nice --chdir --setenv --background --slice")),
+    "pkexec": Wrapper("u", words("--user")),
     "gosu": Wrapper(skip=1),
     "su-exec": Wrapper(skip=1),
-    "su": Wrapper("cgGsw", _set("--command --group --supp-group --shell --session-command"), skip=9, text_options=_set("-c --command --session-command")),
-    "runuser": Wrapper("cgGsuw", _set("--command --group --supp-group --shell --user --session-command"), text_options=_set("-c --command --session-command")),
-    "sg": Wrapper("c", _set("--command"), skip=9, text_options=_set("-c --command")),
-    "env": Wrapper("uCSP", _set("--unset --chdir --split-string"), assignments=True, flags="i0v", text_options=_set("-S --split-string")),
+    "su": Wrapper("cgGsw", words("--command --group --supp-group --shell --session-command"), skip=9, text_options=words("-c --command --session-command")),
+    "runuser": Wrapper("cgGsuw", words("--command --group --supp-group --shell --user --session-command"), text_options=words("-c --command --session-command")),
+    "sg": Wrapper("c", words("--command"), skip=9, text_options=words("-c --command")),
+    "env": Wrapper("uCSP", words("--unset --chdir --split-string"), assignments=True, flags="i0v", text_options=words("-S --split-string")),
     "nohup": Wrapper(),
     "setsid": Wrapper(),
-    "timeout": Wrapper("sk", _set("--signal --kill-after"), skip=1, flags="vfp"),
-    "gtimeout": Wrapper("sk", _set("--signal --kill-after"), skip=1),
-    "nice": Wrapper("n", _set("--adjustment")),
-    "ionice": Wrapper("cnpPu", _set("--class --classdata --pid --pgid --uid")),
-    "chrt": Wrapper("TPD", _set("--sched-runtime --sched-period --sched-deadline"), skip=1),
+    "timeout": Wrapper("sk", words("--signal --kill-after"), skip=1, flags="vfp"),
+    "gtimeout": Wrapper("sk", words("--signal --kill-after"), skip=1),
+    "nice": Wrapper("n", words("--adjustment")),
+    "ionice": Wrapper("cnpPu", words("--class --classdata --pid --pgid --uid")),
+    "chrt": Wrapper("TPD", words("--sched-runtime --sched-period --sched-deadline"), skip=1),
     "taskset": Wrapper("", skip=1),
-    "numactl": Wrapper("CmNipl", _set("--cpunodebind --physcpubind --membind --interleave --preferred")),
-    "stdbuf": Wrapper("ioe", _set("--input --output --error")),
-    "time": Wrapper("fo", _set("--format --output")),
-    "gtime": Wrapper("fo", _set("--format --output")),
+    "numactl": Wrapper("CmNipl", words("--cpunodebind --physcpubind --membind --interleave --preferred")),
+    "stdbuf": Wrapper("ioe", words("--input --output --error")),
+    "time": Wrapper("fo", words("--format --output")),
+    "gtime": Wrapper("fo", words("--format --output")),
     "command": Wrapper(),
     "builtin": Wrapper(),
     "exec": Wrapper("a"),
@@ -91,17 +89,17 @@ WRAPPERS: dict[str, Wrapper] = {
     "nocorrect": Wrapper(),
     "busybox": Wrapper(),
     "toybox": Wrapper(),
-    "chroot": Wrapper("", _set("--userspec --groups"), skip=1),
-    "unshare": Wrapper("SGRw", _set("--setuid --setgid --root --wd --map-user --map-group --propagation")),
-    "nsenter": Wrapper("tSG", _set("--target --setuid --setgid")),
-    "setpriv": Wrapper("", _set("--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig")),
-    "prlimit": Wrapper("po", _set("--pid --output")),
+    "chroot": Wrapper("", words("--userspec --groups"), skip=1),
+    "unshare": Wrapper("SGRw", words("--setuid --setgid --root --wd --map-user --map-group --propagation")),
+    "nsenter": Wrapper("tSG", words("--target --setuid --setgid")),
+    "setpriv": Wrapper("", words("--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig")),
+    "prlimit": Wrapper("po", words("--pid --output")),
     "cgexec": Wrapper("g"),
-    "systemd-run": Wrapper("puEMHtd", _set("--unit --property --uid --gid --setenv --slice --description --working-directory --on-active --on-calendar --service-type --machine --nice")),
-    "systemd-inhibit": Wrapper("", _set("--what --who --why --mode")),
+    "systemd-run": Wrapper("puEMHtd", words("--unit --property --uid --gid --setenv --slice --description --working-directory --on-active --on-calendar --service-type --machine --nice")),
+    "systemd-inhibit": Wrapper("", words("--what --who --why --mode")),
     "caffeinate": Wrapper("tw"),
-    "flock": Wrapper("wEc", _set("--wait --timeout --conflict-exit-code --command"), skip=1, text_options=_set("-c --command")),
-    "script": Wrapper("cEmoOIBT", _set("--command --echo --logging-format --output-limit --log-out --log-in --log-io --log-timing"), skip=9, text_options=_set("-c --command")),
+    "flock": Wrapper("wEc", words("--wait --timeout --conflict-exit-code --command"), skip=1, text_options=words("-c --command")),
+    "script": Wrapper("cEmoOIBT", words("--command --echo --logging-format --output-limit --log-out --log-in --log-io --log-timing"), skip=9, text_options=words("-c --command")),
     "strace": _STRACE,
     "ltrace": _STRACE,
     "valgrind": Wrapper(),
@@ -113,50 +111,50 @@ WRAPPERS: dict[str, Wrapper] = {
     "unbuffer": Wrapper(),
     "rlwrap": Wrapper("abcCdDefFgHilLmMnNoOpPqrRsStTvVwWXyYzZ"),
     "faketime": Wrapper("fm", skip=1),
-    "dbus-run-session": Wrapper("", _set("--config-file --dbus-daemon")),
+    "dbus-run-session": Wrapper("", words("--config-file --dbus-daemon")),
     "dumb-init": Wrapper("r"),
     "tini": Wrapper("pe"),
     "catatonit": Wrapper(),
     "firejail": Wrapper(),
     "screen": Wrapper("cehpsStTX"),
     "doppler": Wrapper(),
-    "xvfb-run": Wrapper("efnpsw", _set("--error-file --auth-file --server-num --server-args --wait")),
-    "watch": Wrapper("nq", _set("--interval --equexit --shotsdir"), shell_text=True),
+    "xvfb-run": Wrapper("efnpsw", words("--error-file --auth-file --server-num --server-args --wait")),
+    "watch": Wrapper("nq", words("--interval --equexit --shotsdir"), shell_text=True),
     "ssh": Wrapper("BbcDEeFIiJLlmOopPQRSWw", skip=1, shell_text=True),
     "sshpass": Wrapper("pfde"),
     "xargs": Wrapper(
         "aEILnPsdJRS",
-        _set("--arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var"),
+        words("--arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var"),
         flags="0oprtxeil",
     ),
     "entr": Wrapper("", flags="acdnprsz"),
 }  # fmt: skip
 
 TWO_WORD_WRAPPERS: dict[tuple[str, str], Wrapper] = {
-    ("uv", "run"): Wrapper("p", _set("--python --with --with-requirements --package --extra --group --project --directory --env-file")),
+    ("uv", "run"): Wrapper("p", words("--python --with --with-requirements --package --extra --group --project --directory --env-file")),
     ("poetry", "run"): Wrapper(),
     ("pipenv", "run"): Wrapper(),
     ("bundle", "exec"): Wrapper(),
     ("pdm", "run"): Wrapper("p"),
-    ("conda", "run"): Wrapper("np", _set("--name --prefix --cwd")),
+    ("conda", "run"): Wrapper("np", words("--name --prefix --cwd")),
     ("git", "bisect"): Wrapper(skip=1),
 }  # fmt: skip
 """A subcommand that runs the words behind it (`uv run CMD`)."""
 
 PARALLEL = Wrapper(
     "aCDEIjJlLnNPSsU",
-    _set("--arg-file --colsep --delimiter --jobs --max-args --max-procs --joblog --results --sshlogin --tmpdir --timeout --retries --delay --halt --load --memfree --nice --tagstring --workdir --wd"),
+    words("--arg-file --colsep --delimiter --jobs --max-args --max-procs --joblog --results --sshlogin --tmpdir --timeout --retries --delay --halt --load --memfree --nice --tagstring --workdir --wd"),
 )  # fmt: skip
 
-FIND_EXEC = _set("-exec -execdir -ok -okdir")
-FD_EXEC = _set("-x --exec -X --exec-batch")
+FIND_EXEC = words("-exec -execdir -ok -okdir")
+FD_EXEC = words("-x --exec -X --exec-batch")
 
-GIT_GLOBAL_VALUES = _set(
+GIT_GLOBAL_VALUES = words(
     "-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source"
 )
 """git's options before the subcommand that take the next word."""
 
-GIT_RUNS = _set(
+GIT_RUNS = words(
     "core.pager core.editor core.sshcommand core.fsmonitor core.askpass core.gitproxy sequence.editor diff.external "
     "gpg.program ssh.variant credential.helper pager.log pager.diff pager.show pager.status interactive.difffilter"
 )

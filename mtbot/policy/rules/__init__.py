@@ -8,8 +8,9 @@ from mtbot.policy.rule import Rule
 from mtbot.policy.rules.disks import DISKS
 from mtbot.policy.rules.files import FILES
 from mtbot.policy.rules.host import HOST
+from mtbot.policy.rules.own import OWN
 from mtbot.policy.rules.remote import REMOTE
 
-_ALL: tuple[Rule, ...] = (*FILES, *DISKS, *HOST, *REMOTE)
+_ALL: tuple[Rule, ...] = (*FILES, *DISKS, *OWN, *HOST, *REMOTE)
 
 RULES: tuple[Rule, ...] = tuple(sorted(_ALL, key=lambda rule: not rule.hardline))

@@ -7,8 +7,16 @@ here refuses a little more; a narrower reading would be a way around every rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from mtbot.policy.reading_values import SimpleCommand
+from mtbot.policy.words import words
+
+WRITERS = words(
+    "rm unlink mv cp tee sed ed ex ln install rsync truncate touch chmod chown dd sqlite3 shred sponge patch perl trash"
+)
+"""Programs that write, move or remove the files that they are given."""
+_LAST_OPERAND_IS_WRITTEN = frozenset({"cp", "install", "rsync"})
 _DEVICE = re.compile(
     r"/dev/(?:sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|md\d|md/|dm-\d|mapper/|disk/|disk\d|rdisk\d|loop\d"
     r"|nbd\d|zd\d|drbd\d|bcache\d|pmem\d|mtd\w*\d|ram\d|sr\d|sg\d|vg[\w-]*/|mem$|kmem$|port$)"
@@ -18,7 +26,7 @@ _TOP = (
     "/usr/bin /usr/lib /usr/local /usr/sbin /usr/share /var /var/lib /var/log /Users /Library /System /Applications "
     "/Volumes /private /etc/ssh /snap"
 )
-TOP_DIRECTORIES = frozenset(_TOP.split())
+TOP_DIRECTORIES = words(_TOP)
 """Roots of the file system: losing one of them means installing the host again or losing every home."""
 _HOME = re.compile(r"~[\w.-]*|/home/[^/]+|/Users/[^/]+").fullmatch
 _SYSTEM = re.compile(
@@ -113,3 +121,21 @@ def is_system(word: str) -> bool:
 def is_device(word: str) -> bool:
     """Whether the word names a disk, a volume or memory itself."""
     return _DEVICE(path(word)) is not None
+
+
+def writes(command: SimpleCommand, is_target: Callable[[str], bool]) -> bool:
+    """Whether one of WRITERS is given a file to change for which `is_target` holds."""
+    if command.program not in WRITERS:
+        return False
+    arguments = command.arguments
+    if command.program == "dd":
+        return any(word.startswith("of=") and is_target(word[3:]) for word in arguments)
+    given = operands(arguments)
+    if command.program in ("sed", "perl"):
+        in_place = "i" in letters(arguments, "e") or has_long(arguments, "--in-place", 4)
+        return in_place and any(map(is_target, given))
+    if command.program == "sqlite3":
+        return not any(word.lstrip("-") == "readonly" for word in arguments) and any(map(is_target, given))
+    if command.program in _LAST_OPERAND_IS_WRITTEN:
+        return len(given) > 1 and is_target(given[-1])
+    return any(map(is_target, given))

@@ -7,33 +7,12 @@ from itertools import pairwise
 from mtbot.policy.reading_values import SimpleCommand
 from mtbot.policy.rule import Rule
 from mtbot.policy.rules.arguments import asks_for_help, has_long, is_device, letters, operands
+from mtbot.policy.words import words
 
-_MAKERS = frozenset(
-    [
-        "mkfs",
-        "mke2fs",
-        "mkswap",
-        "mkntfs",
-        "mkdosfs",
-        "mkexfatfs",
-        "newfs",
-        "mkreiserfs",
-        "mkfs.ext2",
-        "mkfs.ext3",
-        "mkfs.ext4",
-        "mkfs.xfs",
-        "mkfs.btrfs",
-        "mkfs.vfat",
-        "mkfs.fat",
-        "mkfs.msdos",
-        "mkfs.ntfs",
-        "mkfs.exfat",
-        "mkfs.f2fs",
-        "mkfs.jfs",
-        "mkfs.minix",
-        "mkfs.reiserfs",
-        "mkfs.bcachefs",
-    ]
+_MAKERS = words(
+    "mkfs mke2fs mkswap mkntfs mkdosfs mkexfatfs newfs mkreiserfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs "
+    "mkfs.btrfs mkfs.vfat mkfs.fat mkfs.msdos mkfs.ntfs mkfs.exfat mkfs.f2fs mkfs.jfs mkfs.minix mkfs.reiserfs "
+    "mkfs.bcachefs"
 )
 _VOLUMES = frozenset({"pvremove", "vgremove", "lvremove", "vgreduce", "pvcreate"})
 _COPIERS = frozenset({"cp", "mv", "install", "rsync", "ddrescue", "dd_rescue", "partclone", "pv"})

@@ -8,24 +8,11 @@ from mtbot.policy.reading_values import SimpleCommand
 from mtbot.policy.rule import Rule
 from mtbot.policy.rules.arguments import asks_for_help, has_long, is_root, is_system, letters, operands
 from mtbot.policy.unwrap_tables import FD_EXEC, FIND_EXEC
+from mtbot.policy.words import words
 
 _TRASH = "the trash tool: it moves files to a trash from which they can be brought back"
-_FIND_VALUES = frozenset(
-    [
-        "-name",
-        "-iname",
-        "-path",
-        "-ipath",
-        "-wholename",
-        "-iwholename",
-        "-regex",
-        "-iregex",
-        "-newer",
-        "-lname",
-        "-ilname",
-        "-printf",
-        "-fprintf",
-    ]
+_FIND_VALUES = words(
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -newer -lname -ilname -printf -fprintf"
 )
 
 

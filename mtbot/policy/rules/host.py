@@ -1,4 +1,4 @@
-"""Deny rules about the host as a whole: power, accounts, history, every process, and mtclaw itself."""
+"""Deny rules about the host as a whole: power, accounts, history, every process."""
 
 from __future__ import annotations
 
@@ -6,117 +6,21 @@ from itertools import pairwise
 
 from mtbot.policy.reading_values import SimpleCommand
 from mtbot.policy.rule import Rule
-from mtbot.policy.rules.arguments import asks_for_help, has_long, letters, operands, path
+from mtbot.policy.rules.arguments import WRITERS, asks_for_help, has_long, letters, operands, path, writes
+from mtbot.policy.words import words
 
 _POWER = frozenset({"shutdown", "reboot", "halt", "poweroff"})
-_POWER_VERBS = frozenset(
-    [
-        "reboot",
-        "poweroff",
-        "halt",
-        "kexec",
-        "soft-reboot",
-        "suspend",
-        "hibernate",
-        "hybrid-sleep",
-        "suspend-then-hibernate",
-        "rescue",
-        "emergency",
-    ]
+_POWER_VERBS = words(
+    "reboot poweroff halt kexec soft-reboot suspend hibernate hybrid-sleep suspend-then-hibernate rescue emergency"
 )
-_ACCOUNTS = frozenset(
-    [
-        "passwd",
-        "useradd",
-        "usermod",
-        "userdel",
-        "adduser",
-        "deluser",
-        "addgroup",
-        "delgroup",
-        "groupadd",
-        "groupmod",
-        "groupdel",
-        "chpasswd",
-        "chgpasswd",
-        "gpasswd",
-        "newusers",
-        "visudo",
-        "vipw",
-        "vigr",
-        "chsh",
-        "chfn",
-        "chage",
-        "grpconv",
-        "pwconv",
-        "pwunconv",
-    ]
+_ACCOUNTS = words(
+    "passwd useradd usermod userdel adduser deluser addgroup delgroup groupadd groupmod groupdel chpasswd "
+    "chgpasswd gpasswd newusers visudo vipw vigr chsh chfn chage grpconv pwconv pwunconv"
 )
 _ACCOUNT_FILES = frozenset(
     {"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "/etc/sudoers", "/etc/doas.conf"}
 )
 _HISTORY_FILES = (".bash_history", ".zsh_history", ".sh_history", ".history", "fish_history", ".python_history")
-_WRITERS = frozenset(
-    [
-        "rm",
-        "unlink",
-        "mv",
-        "cp",
-        "tee",
-        "sed",
-        "ed",
-        "ex",
-        "ln",
-        "install",
-        "rsync",
-        "truncate",
-        "touch",
-        "chmod",
-        "chown",
-        "dd",
-        "sqlite3",
-        "shred",
-        "sponge",
-        "patch",
-        "perl",
-        "trash",
-    ]
-)
-_LAST_OPERAND_IS_WRITTEN = frozenset({"cp", "install", "rsync"})
-_SERVICE_STOPS = frozenset(
-    [
-        "stop",
-        "restart",
-        "disable",
-        "kill",
-        "mask",
-        "reload",
-        "try-restart",
-        "reload-or-restart",
-        "edit",
-        "set-property",
-        "revert",
-        "delete",
-        "remove",
-        "unload",
-        "bootout",
-        "freeze",
-        "force-reload",
-        "down",
-        "rm",
-        "pause",
-    ]
-)
-_SERVICES = frozenset(
-    ["systemctl", "service", "rc-service", "launchctl", "supervisorctl", "initctl", "sv", "s6-svc", "docker", "podman"]
-)
-_OWN_READING = frozenset({
-    ("version",), ("doctor",), ("help",), ("completion",), ("config", "path"), ("config", "show"), ("config", "validate"),
-    ("sessions", "list"), ("sessions", "show"), ("approvals", "list"), ("approvals", "show"), ("cron", "list"),
-    ("policy", "rules"), ("policy", "test"), ("policy", "explain"), ("policy", "lint"), ("audit", "verify"),
-    ("audit", "list"), ("audit", "show"), ("status",),
-})  # fmt: skip
-_NAMES = ("mtclaw", "mtbot")
 
 
 def _bomb(command: SimpleCommand) -> bool:
@@ -142,10 +46,10 @@ def _powers(command: SimpleCommand) -> bool:
         return "e" in letters(arguments) or has_long(arguments, "--exec", 4)
     if command.program == "dbus-send":
         return any(word.endswith((".Reboot", ".PowerOff", ".Halt", ".Suspend")) for word in arguments)
-    words = operands(arguments, "HMtsp")
-    return bool(words) and (
-        words[0] in _POWER_VERBS
-        or (words[0] in ("isolate", "start") and any(w.partition(".")[0] in _POWER_VERBS for w in words[1:]))
+    given = operands(arguments, "HMtsp")
+    return bool(given) and (
+        given[0] in _POWER_VERBS
+        or (given[0] in ("isolate", "start") and any(w.partition(".")[0] in _POWER_VERBS for w in given[1:]))
     )
 
 
@@ -154,7 +58,7 @@ def _accounts(command: SimpleCommand) -> bool:
         return True
     arguments = command.arguments
     if command.program not in _ACCOUNTS:
-        return _writes(command, _is_account_file)
+        return writes(command, _is_account_file)
     if asks_for_help(arguments) or "-h" in arguments:
         return False
     flags = letters(arguments)
@@ -166,23 +70,6 @@ def _accounts(command: SimpleCommand) -> bool:
 def _is_account_file(word: str) -> bool:
     place = path(word)
     return place in _ACCOUNT_FILES or place.startswith("/etc/sudoers.d/")
-
-
-def _writes(command: SimpleCommand, is_target: object) -> bool:
-    """Whether a program that writes its operands is given one for which `is_target` holds."""
-    if not callable(is_target) or command.program not in _WRITERS:
-        return False
-    arguments = command.arguments
-    if command.program == "dd":
-        return any(word.startswith("of=") and is_target(word[3:]) for word in arguments)
-    words = operands(arguments)
-    if command.program in ("sed", "perl"):
-        return ("i" in letters(arguments, "e") or has_long(arguments, "--in-place", 4)) and any(map(is_target, words))
-    if command.program == "sqlite3":
-        return not any(word.lstrip("-") == "readonly" for word in arguments) and any(map(is_target, words))
-    if command.program in _LAST_OPERAND_IS_WRITTEN:
-        return any(map(is_target, words[-1:] if len(words) > 1 else ()))
-    return any(map(is_target, words))
 
 
 def _password(command: SimpleCommand) -> bool:
@@ -206,7 +93,7 @@ def _history(command: SimpleCommand) -> bool:
         return any(word.partition("=")[0] == "HISTFILE" for word in arguments)
     if program == "set":
         return any(a == "+o" and b == "history" for a, b in pairwise(arguments))
-    return _writes(command, _is_history)
+    return writes(command, _is_history)
 
 
 def _is_history(word: str) -> bool:
@@ -226,74 +113,7 @@ def _kills_all(command: SimpleCommand) -> bool:
     return any(word in (".", ".*", "", "^", ".+") for word in operands(arguments, "sgGPtuU"))
 
 
-def _touches_mtclaw(command: SimpleCommand) -> bool:
-    if any(redirect.writes and _is_own_state(redirect.target.text) for redirect in command.redirects):
-        return True
-    program, arguments = command.program, command.arguments
-    if program == "mtclaw":
-        return not _own_reading(operands(arguments), arguments)
-    if program.startswith("python"):
-        module = [b for a, b in pairwise(arguments) if a == "-m"]
-        return bool(module) and module[0].partition(".")[0] == "mtbot"
-    if program in ("pkill", "killall", "skill", "snice"):
-        return any(name in word for word in arguments for name in _NAMES)
-    if program in _SERVICES:
-        words = operands(arguments)
-        return any(word in _SERVICE_STOPS for word in words) and any(name in word for word in words for name in _NAMES)
-    return _writes(command, _is_own_state)
-
-
-def _own_reading(words: list[str], arguments: tuple[str, ...]) -> bool:
-    if asks_for_help(arguments) or not words:
-        return True
-    return tuple(words[:1]) in _OWN_READING or tuple(words[:2]) in _OWN_READING
-
-
-def _is_own_state(word: str) -> bool:
-    return ".mtclaw" in word.split("/")
-
-
 HOST: tuple[Rule, ...] = (
-    Rule(
-        id="host.mtclaw-self",
-        reason="stops, reconfigures or decides for mtclaw itself, which only its owner does, outside the chat",
-        hardline=True,
-        programs=_WRITERS | _SERVICES | {"mtclaw", "pkill", "killall", "skill", "snice", "python", "python3"},
-        redirects=True,
-        matches=_touches_mtclaw,
-        refuses=(
-            "pkill mtclaw",
-            "pkill -f mtbot",
-            "killall -9 mtclaw",
-            "systemctl stop mtclaw",
-            "systemctl --user restart mtclaw.service",
-            "service mtclaw stop",
-            "docker stop mtclaw",
-            "mtclaw approvals approve 3fa9",
-            "mtclaw --config x.yaml gateway",
-            "mtclaw sessions rm 4",
-            "mtclaw onboard",
-            "python3 -m mtbot gateway",
-            "echo 'mode: auto' >> ~/.mtclaw/config.yaml",
-            "sed -i s/approval/auto/ ~/.mtclaw/config.yaml",
-            "sqlite3 ~/.mtclaw/mtclaw.db 'delete from exec_audit'",
-            "cp evil.yaml $HOME/.mtclaw/config.yaml",
-            "rm /home/chief/.mtclaw/mtclaw.db",
-        ),
-        permits=(
-            "mtclaw version",
-            "mtclaw doctor",
-            "mtclaw approvals list",
-            "systemctl status mtclaw",
-            "journalctl -u mtclaw",
-            "pgrep mtclaw",
-            "systemctl stop nginx",
-            "cat ~/.mtclaw/config.yaml",
-            "sqlite3 -readonly ~/.mtclaw/mtclaw.db 'select 1'",
-            "grep mtclaw README.md",
-            "echo pkill mtclaw",
-        ),
-    ),
     Rule(
         id="host.fork-bomb",
         reason="starts itself again without end",
@@ -361,7 +181,7 @@ HOST: tuple[Rule, ...] = (
     Rule(
         id="host.accounts",
         reason="changes accounts, groups, passwords or who may become root",
-        programs=_ACCOUNTS | _WRITERS,
+        programs=_ACCOUNTS | WRITERS,
         redirects=True,
         matches=_accounts,
         refuses=(
@@ -400,7 +220,7 @@ HOST: tuple[Rule, ...] = (
     Rule(
         id="host.history-clear",
         reason="clears or switches off the shell's history",
-        programs=_WRITERS | {"history", "unset", "export", "declare", "typeset", "readonly", "set"},
+        programs=WRITERS | {"history", "unset", "export", "declare", "typeset", "readonly", "set"},
         redirects=True,
         matches=_history,
         refuses=(

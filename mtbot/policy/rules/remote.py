@@ -8,52 +8,14 @@ from mtbot.policy.rules.arguments import letters
 from mtbot.policy.unwrap import git_subcommand
 from mtbot.policy.unwrap_code import is_interpreter, reads_program_from_stdin
 from mtbot.policy.unwrap_tables import CODE_OPTIONS, INTERPRETERS, STDIN_SHELLS
+from mtbot.policy.words import words
 
-DOWNLOADERS = frozenset(
-    [
-        "curl",
-        "wget",
-        "wget2",
-        "fetch",
-        "aria2c",
-        "axel",
-        "http",
-        "https",
-        "xh",
-        "lynx",
-        "w3m",
-        "links",
-        "elinks",
-        "ftp",
-        "lftp",
-        "tftp",
-        "nc",
-        "ncat",
-        "netcat",
-        "socat",
-        "grpcurl",
-        "websocat",
-        "iwr",
-    ]
+DOWNLOADERS = words(
+    "curl wget wget2 fetch aria2c axel http https xh lynx w3m links elinks ftp lftp tftp nc ncat netcat socat "
+    "grpcurl websocat iwr"
 )
-DECODERS = frozenset(
-    [
-        "base64",
-        "gbase64",
-        "base32",
-        "basenc",
-        "base58",
-        "xxd",
-        "uudecode",
-        "openssl",
-        "gunzip",
-        "zcat",
-        "gzcat",
-        "xzcat",
-        "bzcat",
-        "zstdcat",
-        "uncompress",
-    ]
+DECODERS = words(
+    "base64 gbase64 base32 basenc base58 xxd uudecode openssl gunzip zcat gzcat xzcat bzcat zstdcat uncompress"
 )
 _RUNNERS = STDIN_SHELLS | INTERPRETERS | {"eval", "source", ".", UNKNOWN}
 
