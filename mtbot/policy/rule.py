@@ -105,6 +105,17 @@ class Patterns:
         return index if index < len(self.patterns) else None
 
 
+def compile_whole(pattern: str) -> Callable[[str], bool]:
+    """A match of one of the owner's patterns over a whole text, where `.` is never a newline. ValueError explains."""
+    options = _options()
+    options.dot_nl = False
+    try:
+        compiled = re2.compile(pattern, options)
+    except re2.error as error:
+        raise ValueError(str(_explained(0, pattern, error)).removeprefix("deny[0]: ")) from error
+    return lambda text: compiled.fullmatch(text) is not None
+
+
 def _options() -> re2.Options:
     options = re2.Options()
     options.log_errors = False
