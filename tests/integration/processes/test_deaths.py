@@ -196,6 +196,17 @@ def test_killing_both_guards_at_once_does_not_help(gateway: Gateway) -> None:
     watched.close()
 
 
+async def test_a_kill_of_the_supervisors_group_hits_no_other(runner: Runner) -> None:
+    """Every supervisor has a process group of its own: who kills that kills neither spawner nor neighbours."""
+    old, heard, other = runner.pid(), Heard(), Heard()
+    beside = asyncio.ensure_future(runner.run(shell("echo $$; sleep 0.6; exit 5", name="beside"), other))
+    await other.pids(1)
+    end = await runner.run(shell("kill -KILL -- -$(ps -o pgid= -p $PPID); sleep 600"), heard)
+    assert end.status is EndStatus.LOST
+    assert (await beside).exit_code == 5
+    assert runner.pid() == old
+
+
 async def test_a_stopped_spawner_does_not_stop_running_commands(runner: Runner) -> None:
     """Supervisors need the spawner for nothing while they work."""
     heard = Heard()

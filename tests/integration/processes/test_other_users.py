@@ -1,0 +1,69 @@
+"""As an ordinary user: memory is out of reach for commands, and what belongs to another user is named."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from .test_deaths import Gateway
+
+NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+_STARTS_ITSELF = "import subprocess, sys; sys.exit(subprocess.run([sys.executable, '-c', '']).returncode)"
+
+
+def ordinary() -> tuple[str, ...]:
+    """Return how to run Python as an ordinary user: as it is, or as nobody if these tests run as root."""
+    if os.geteuid() != 0:
+        return (sys.executable,)
+    for interpreter in (sys.executable, "/usr/bin/python3"):
+        command = (*NOBODY, interpreter)
+        if subprocess.run([*command, "-c", _STARTS_ITSELF], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            return command
+    raise AssertionError("no Python on this machine can be run by an ordinary user")
+
+
+def test_a_command_cannot_read_the_memory_or_environment_above_it() -> None:
+    """Supervisor, spawner and gateway refuse a command of the same user: environ, mem, descriptors."""
+    gateway = Gateway(*ordinary())
+    above = f"$PPID {gateway.spawner} {gateway.process.pid}"
+    gateway.tell(
+        "a",
+        f"for p in {above}; do for f in environ mem maps fd/0 fd/3; do cat /proc/$p/$f; done; done 2>/dev/null; echo end",
+    )
+    assert gateway.hear("out", "a") == ["end"]
+    assert gateway.hear("end", "a") == ["exited", "[]"]
+    gateway.close()
+
+
+def test_a_command_can_read_its_own() -> None:
+    """The reading above would succeed if it were not forbidden: a command reads its own environment."""
+    gateway = Gateway(*ordinary())
+    gateway.tell("a", "cat /proc/self/environ | tr '\\0' '\\n' | grep PATH")
+    assert gateway.hear("out", "a") == ["PATH=/usr/bin:/bin"]
+    gateway.close()
+
+
+if os.geteuid() == 0:  # only root can make a program that an ordinary user may start and not kill
+
+    def test_a_process_of_another_user_is_named() -> None:
+        """What cannot be signalled is named by pid, start, uid and argv after five seconds; all else is dead."""
+        folder = Path("/tmp") / f"mtclaw-setuid-{os.getpid()}"
+        folder.mkdir(mode=0o755)
+        try:
+            become_root = folder / "become-root"
+            shutil.copy("/usr/bin/setpriv", become_root)
+            become_root.chmod(0o4755)
+            gateway = Gateway(*ordinary())
+            gateway.tell("a", f"{become_root} --reuid 0 --clear-groups sleep 600 & echo $!; setsid sleep 601 & sleep 600", 0.5)
+            (pid,) = map(int, gateway.hear("out", "a"))
+            start = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+            status, left = gateway.hear("end", "a")
+            assert (status, json.loads(left)) == ("timed_out", [[pid, start, 0, ["sleep", "600"]]])
+            os.kill(pid, 9)
+            gateway.tell("b", "echo on")
+            assert gateway.hear("out", "b") == ["on"]
+            gateway.close()
+        finally:
+            shutil.rmtree(folder)
