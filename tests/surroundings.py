@@ -1,0 +1,55 @@
+"""What a test may see of the machine: no home of a person, no variable that could hold a secret, one time zone.
+
+The process is put into these surroundings before any test module is imported, so that imports and session fixtures are
+under the same rule; each test then gets a home of its own.
+"""
+
+import os
+import re
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+_KEPT = re.compile(
+    r"PATH|TMPDIR|TERM|USER|LOGNAME|SHELL|CI"  # what programs need to start at all
+    r"|(PYTHON|PYTEST|PYENV|COV|COVERAGE|HYPOTHESIS|VIRTUAL_ENV|LD_LIBRARY|MTCLAW_TEST)\w*"  # what runs the tests
+)
+FIXED = {"LANG": "C.UTF-8", "TZ": "UTC"}
+
+_numbers = count(1)
+
+
+def kept(environment: Mapping[str, str]) -> dict[str, str]:
+    """What tests see of an environment: only names that are known to hold no secret, and what is the same everywhere."""
+    return {name: value for name, value in environment.items() if _KEPT.fullmatch(name)} | FIXED
+
+
+def enter() -> tempfile.TemporaryDirectory[str]:
+    """Leave the person's home and environment behind; the directory that is HOME until a test has its own."""
+    home = tempfile.TemporaryDirectory(prefix="mtclaw-home-")
+    environment = kept(os.environ) | {"HOME": home.name}
+    os.environ.clear()
+    os.environ.update(environment)
+    time.tzset()
+    return home
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the homes of the tests lie."""
+    return tmp_path_factory.mktemp("homes")
+
+
+@pytest.fixture(autouse=True)
+def home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty home for every test."""
+    own = homes / str(next(_numbers))
+    own.mkdir(mode=0o700)
+    monkeypatch.setenv("HOME", str(own))
+    yield own
+    if not any(own.iterdir()):
+        own.rmdir()
