@@ -90,15 +90,16 @@ class _Calls:
             return
         index, ident, name = piece.get("index"), _text(piece.get("id")), _text(function.get("name"))
         number = index if isinstance(index, int) else None
+        arguments = arguments_text(function.get("arguments"))
         call = self._of(number, ident)
-        if call is None or self._begins_another(call, ident, name):
+        if call is None or self._begins_another(call, ident, name, arguments):
             call = _Piecework(ident, name)
             self.begun.append(call)
         if number is not None:
             self.by_index[number] = call
         call.id = call.id or ident
         call.name = call.name or name
-        call.arguments += arguments_text(function.get("arguments"))
+        call.arguments += arguments
 
     def _of(self, number: int | None, ident: str) -> _Piecework | None:
         """The call that a piece continues, going by index, else by id, else by position."""
@@ -109,7 +110,7 @@ class _Calls:
         return self.begun[-1] if self.begun else None
 
     @staticmethod
-    def _begins_another(call: _Piecework, ident: str, name: str) -> bool:
+    def _begins_another(call: _Piecework, ident: str, name: str, arguments: str) -> bool:
         """Whether a named piece opens a new call although its index or position is in use."""
         if not name or not call.name:
             return False
@@ -117,7 +118,7 @@ class _Calls:
             return True
         if ident and call.id:
             return ident != call.id
-        return call.complete
+        return bool(arguments) and call.complete
 
     def finished(self, step: str) -> tuple[ToolCall, ...]:
         """The calls, each with an id that is unique in the answer."""

@@ -1,0 +1,144 @@
+"""What the client does by itself; what servers do is in the dialect tests."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import httpx
+import pytest
+
+from mtbot.domain.errors import ProviderError, ProviderKind
+from mtbot.domain.model import ModelRequest
+from mtbot.domain.turn import Message, Role
+from mtbot.llm import openai
+from mtbot.llm.openai import OpenAIProvider, Server
+
+ASK = ModelRequest("m", (Message(Role.USER, "hello"),))
+GOOD = {"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}
+
+
+def provider(answer: Callable[[httpx.Request], httpx.Response], key: str = "", timeout: float = 5.0) -> OpenAIProvider:
+    """A provider whose server is ``answer``."""
+    server = Server("http://model.test/v1", key, timeout, 0)
+    return OpenAIProvider(server, transport=httpx.MockTransport(answer))
+
+
+async def failing(
+    answer: Callable[[httpx.Request], httpx.Response], key: str = "", timeout: float = 5.0
+) -> ProviderError:
+    """The error that a request ends in."""
+    with pytest.raises(ProviderError) as caught:
+        await provider(answer, key, timeout).complete(ASK)
+    return caught.value
+
+
+async def endless(pause: float) -> AsyncIterator[bytes]:
+    """A body that is never silent for long and never ends."""
+    while True:
+        await asyncio.sleep(pause)
+        yield b" " * 1000
+
+
+def test_the_key_is_not_in_the_description_of_a_server() -> None:
+    """A repr ends up in logs."""
+    assert "sk-secret" not in repr(Server("http://model.test/v1", "sk-secret"))
+
+
+async def test_requests_go_where_the_server_is_and_ask_for_plain_bytes() -> None:
+    """With the key in its header if there is one, and no header if not."""
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, json=GOOD)
+
+    await provider(answer, "sk-secret").complete(ASK)
+    await provider(answer).complete(ASK)
+    assert [str(request.url) for request in seen] == ["http://model.test/v1/chat/completions"] * 2
+    assert [request.headers.get("authorization") for request in seen] == ["Bearer sk-secret", None]
+    assert {request.headers["accept-encoding"] for request in seen} == {"identity"}
+
+
+async def test_a_key_that_no_header_can_carry_is_refused_without_saying_it() -> None:
+    """A stray newline or a letter of another alphabet would otherwise be quoted by the library's own error."""
+    for key in ("sk-secret\n", "sk-sеcret"):
+        error = await failing(lambda _: httpx.Response(200, json=GOOD), key)
+        assert error.kind is ProviderKind.AUTH
+        assert "sk-s" not in f"{error}{error!r}"
+
+
+async def test_an_answer_that_never_ends_is_too_slow_or_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dripping bytes do not extend the time-out, and a flood is not kept."""
+    error = await failing(lambda _: httpx.Response(200, content=endless(0.001)), timeout=0.05)
+    assert (error.kind, error.message) == (ProviderKind.TIMEOUT, "no answer within 0.05 s")
+    monkeypatch.setattr(openai, "MAX_ANSWER", 5000)
+    error = await failing(lambda _: httpx.Response(200, content=endless(0)))
+    assert (error.kind, error.message) == (ProviderKind.GARBLED, "the answer is too large")
+
+
+async def test_an_error_that_never_ends_is_read_as_far_as_it_matters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its status is known by then."""
+    monkeypatch.setattr(openai, "MAX_ERROR", 3000)
+    error = await failing(lambda _: httpx.Response(503, content=endless(0)))
+    assert (error.kind, error.status) == (ProviderKind.TRANSIENT, 503)
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind", "message"),
+    [
+        (httpx.ConnectTimeout("x"), ProviderKind.NETWORK, "no connection within 5 s"),
+        (httpx.ReadTimeout("x"), ProviderKind.TIMEOUT, "no answer within 5 s"),
+        (httpx.PoolTimeout("x"), ProviderKind.TIMEOUT, "no answer within 5 s"),
+        (httpx.ConnectError("refused"), ProviderKind.NETWORK, "the connection failed (ConnectError: refused)"),
+        (
+            httpx.LocalProtocolError("bad header sk-secret-key"),
+            ProviderKind.NETWORK,
+            "the connection failed (LocalProtocolError: bad header (the key))",
+        ),
+    ],
+)
+async def test_every_fault_of_the_connection_has_its_kind(
+    raised: httpx.HTTPError, kind: ProviderKind, message: str
+) -> None:
+    """In our words, without the key, and without the library's error behind it."""
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        raise raised
+
+    error = await failing(answer, "sk-secret-key")
+    assert (error.kind, error.message) == (kind, message)
+    assert error.__cause__ is None
+    assert error.__suppress_context__
+
+
+async def test_a_short_word_for_a_key_is_not_cut_out_of_honest_texts() -> None:
+    """Local servers are given ``none`` or ``x``."""
+    error = await failing(lambda _: httpx.Response(400, json={"error": {"message": "none of these"}}), "none")
+    assert error.message == "none of these"
+
+
+@pytest.mark.parametrize("body", [{"data": 5}, [], {"object": "list"}])
+async def test_a_list_of_models_that_is_none_is_garbled(body: object) -> None:
+    """Valid JSON of another shape."""
+    with pytest.raises(ProviderError) as caught:
+        await provider(lambda _: httpx.Response(200, json=body)).models()
+    assert caught.value.kind is ProviderKind.GARBLED
+
+
+async def test_entries_of_the_list_that_are_no_models_are_passed_over() -> None:
+    """The rest counts."""
+    body = {"data": [{"id": "a"}, {"name": "b"}, "c", {"id": 7}]}
+    assert await provider(lambda _: httpx.Response(200, json=body)).models() == ("a", "7")
+
+
+async def test_waits_grow_to_eight_seconds() -> None:
+    """And stay there."""
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    server = Server("http://model.test/v1", "", 5.0, 6)
+    transport = httpx.MockTransport(lambda _: httpx.Response(500))
+    with pytest.raises(ProviderError):
+        await OpenAIProvider(server, sleep=sleep, transport=transport).complete(ASK)
+    assert slept == [0.5, 1.0, 2.0, 4.0, 8.0, 8.0]
