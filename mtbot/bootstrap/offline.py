@@ -70,6 +70,8 @@ def load_all(flag: str | None, log_level: str | None = None, environ: Mapping[st
     found: dict[str, Secret] = {}
     missing: list[str] = []
     for ref in settings.secret_refs():
+        if ref.key.startswith("channels.telegram.") and not settings.channels.telegram.enabled:
+            continue
         try:
             found[ref.key] = resolve_secret(ref, environ)
         except ConfigError as error:

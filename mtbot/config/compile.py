@@ -70,7 +70,7 @@ def compile_rules(profile: Profile, settings: Settings) -> RuleSet:
         denying = deny.compile_rules(exec_settings.deny, exec_settings.builtin_deny.ask, exec_settings.builtin_deny.off)
     except (PatternsError, deny.UnknownRuleError) as error:
         raise ConfigError((f"tools.exec: {error}",)) from error
-    allow = _owner_rules(exec_settings.allow)
+    allow = _owner_rules(owner_items(profile))
     packs = tuple(pack.value for pack in exec_settings.allow_packs)
     for pack in packs:
         allow = (*allow, *PACKS[pack])
@@ -93,11 +93,16 @@ def compile_rules(profile: Profile, settings: Settings) -> RuleSet:
     )
 
 
-def _owner_rules(items: tuple[AllowItem, ...]) -> tuple[AllowRule, ...]:
+def owner_items(profile: Profile) -> tuple[owner.Item, ...]:
+    """The owner's allow items of a profile, their paths resolved."""
+    return tuple(_item(item) for item in profile.tools.exec.allow)
+
+
+def _owner_rules(items: tuple[owner.Item, ...]) -> tuple[AllowRule, ...]:
     rules, problems = [], []
     for index, item in enumerate(items):
         try:
-            rules.append(owner.rule(f"allow[{index}]", _item(item)))
+            rules.append(owner.rule(f"allow[{index}]", item))
         except ValueError as error:
             problems.append(f"tools.exec.allow[{index}]: {error}")
     if problems:

@@ -47,6 +47,28 @@ _SUBCOMMANDS = frozenset(
         "terraform",
     ]
 )
+_ONE_LEVEL = frozenset(
+    [
+        "git",
+        "apt",
+        "apt-get",
+        "dnf",
+        "yum",
+        "npm",
+        "yarn",
+        "pnpm",
+        "pip",
+        "cargo",
+        "go",
+        "helm",
+        "brew",
+        "uv",
+        "poetry",
+        "terraform",
+        "restic",
+        "borg",
+    ]
+)
 _MAX_NAMED = 6
 
 
@@ -56,8 +78,9 @@ def short_name(argv: tuple[str, ...]) -> str:
         return ""
     words = [never.base_name(argv[0]).replace(UNKNOWN, "…")]
     if words[0] in _SUBCOMMANDS:
+        most = 2 if words[0] in _ONE_LEVEL else 3
         for word in argv[1:]:
-            if len(words) == 3 or not word.replace("-", "").isalpha() or word.startswith("-"):
+            if len(words) == most or not word.replace("-", "").isalpha() or word.startswith("-"):
                 if len(words) > 1 and not word.startswith(("-", "/")) and "." not in word:
                     break
                 continue
