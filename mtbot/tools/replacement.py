@@ -47,11 +47,7 @@ def write(path: str, data: bytes, mode: WriteMode, known: Stamp | None) -> Writt
     ``known`` is the state in which the writer has read the file; overwriting needs it, and the file must still be in it.
     PathRefused says what speaks against the write; OSError is the machine's. In both cases the file is as it was.
     """
-    if roots.is_pseudo(path):
-        raise PathRefused("is not a file on a disk")
-    parent, _, name = path.rpartition("/")
-    if not name:
-        raise PathRefused("is a directory")
+    parent, name = roots.parted(path)
     with roots.directory(parent, create=True) as held:
         old = _status(held, name)
         if old is None:

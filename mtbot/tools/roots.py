@@ -203,11 +203,7 @@ def regular_file(path: str) -> Iterator[int]:
 
     PathRefused for links, pipes, devices, directories and kernel files, before they are opened. OSError for the rest.
     """
-    if is_pseudo(path):
-        raise PathRefused("is not a file on a disk")
-    parent, _, name = path.rpartition("/")
-    if not name:
-        raise PathRefused("is a directory")
+    parent, name = parted(path)
     with directory(parent) as held:
         before = os.stat(name, dir_fd=held, follow_symlinks=False)
         if not stat.S_ISREG(before.st_mode):
@@ -225,6 +221,18 @@ def regular_file(path: str) -> Iterator[int]:
         os.close(opened)
 
 
+def parted(path: str) -> tuple[str, str]:
+    """The directory and the name of a file at a resolved path. PathRefused if there can be no file on a disk."""
+    if not path.startswith("/"):
+        raise PathRefused("is not a resolved path")
+    if is_pseudo(path):
+        raise PathRefused("is not a file on a disk")
+    parts = _parts(path)
+    if not parts:
+        raise PathRefused("is a directory")
+    return "/" + "/".join(parts[:-1]), parts[-1]
+
+
 def is_pseudo(path: str) -> bool:
     """Whether a resolved path lies among what the kernel makes up: processes, settings, devices."""
     return any(path == place or path.startswith(f"{place}/") for place in _PSEUDO)
@@ -238,7 +246,7 @@ def _as_refusal(error: OSError, reason: str) -> Exception:
 def _parts(path: str) -> list[str]:
     """The parts of a resolved path. PathRefused for one that is not absolute or not resolved."""
     parts = [part for part in path.split("/") if part]
-    if (path and not path.startswith("/")) or any(part in (".", "..") for part in parts) or not _is_name(path):
+    if not path.startswith("/") or any(part in (".", "..") for part in parts) or not _is_name(path):
         raise PathRefused("is not a resolved path")
     return parts
 

@@ -10,6 +10,8 @@ from email.message import Message
 import httpx
 
 _TEXTUAL = ("json", "xml", "javascript", "ecmascript", "yaml", "toml", "sql", "graphql", "x-sh", "x-httpd-php", "rtf")
+_FRAMED = zlib.MAX_WBITS | 32
+"""gzip or zlib, whichever the first bytes say."""
 
 
 class FetchRefused(Exception):
@@ -70,36 +72,36 @@ class _Decoder:
         if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
             raise FetchFailed("the page is compressed in a way that was not asked for")
         self._plain = encoding in ("", "identity")
-        self._raw_deflate = encoding == "deflate"
-        self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
-        self._begun = False
+        self._unsure = encoding == "deflate"
+        self._head = b""
+        self._inflate = zlib.decompressobj(_FRAMED)
 
     def feed(self, data: bytes, room: int) -> bytes:
         """What ``data`` adds, at most ``room`` bytes."""
         if self._plain:
             return data[:room]
+        if self._unsure:
+            data = self._head = self._head + data
+            if len(data) < 2:
+                return b""
+            self._unsure = False
+            if data[0] & 0x0F != zlib.DEFLATED or int.from_bytes(data[:2]) % 31:
+                self._inflate = zlib.decompressobj(
+                    -zlib.MAX_WBITS
+                )  # without the frame of zlib, as some servers send it
+        self._head = self._head or data[:1]
         out = bytearray()
         while data and len(out) < room:
-            out += self._step(data, room - len(out))
+            try:
+                out += self._inflate.decompress(data, room - len(out))
+            except zlib.error:
+                raise FetchFailed("the page is damaged: its compression cannot be undone") from None
             data = self._inflate.unconsumed_tail or self._inflate.unused_data
             if self._inflate.eof and data:
-                self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)  # gzip files may follow each other
+                self._inflate = zlib.decompressobj(_FRAMED)  # packages may follow each other
         return bytes(out)
-
-    def _step(self, data: bytes, room: int) -> bytes:
-        begun, self._begun = self._begun, True
-        try:
-            return self._inflate.decompress(data, room)
-        except zlib.error:
-            if begun or not self._raw_deflate:
-                raise FetchFailed("the page is damaged: its compression cannot be undone") from None
-        self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)  # "deflate" without the zlib frame, as some servers send it
-        try:
-            return self._inflate.decompress(data, room)
-        except zlib.error:
-            raise FetchFailed("the page is damaged: its compression cannot be undone") from None
 
     def end(self) -> None:
         """FetchFailed if the compressed text broke off."""
-        if not self._plain and self._begun and not self._inflate.eof:
+        if not self._plain and self._head and not self._inflate.eof:
             raise FetchFailed("the page broke off before its end")
