@@ -58,6 +58,17 @@ class Command:
         if self._unsent:
             self._loop.add_writer(self._channel, self._send_rest)
 
+    def answers(self) -> bool:
+        """Look whether the supervisor still holds its end, without waiting for the loop to notice that it does not."""
+        if self.closed.done():
+            return False
+        try:
+            return bool(self._channel.recv(1, socket.MSG_PEEK))
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+
     def ask_stop(self) -> None:
         """Have the supervisor end the command; before it has the whole request, nothing was started."""
         if self.asked_to_stop or self.closed.done():
@@ -100,6 +111,10 @@ class Command:
         self._resolve(
             ProcessEnd(EndStatus.LOST, duration_seconds=lasted, output=shown, survivors=survivors, message=message)
         )
+
+    def refuse(self, message: str) -> None:
+        """Resolve the end of a command that no supervisor could be forked for."""
+        self._resolve(ProcessEnd(EndStatus.FAILED_TO_START, message=message))
 
     def close(self) -> None:
         """Let go of the socket; a supervisor that is still there takes this as the end of the gateway."""

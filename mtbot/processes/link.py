@@ -21,14 +21,17 @@ _BURY_SECONDS = 7.0
 _SWEEP_SECONDS = 3.0
 _TICK_SECONDS = 0.01
 
-Lost = Callable[[int, str, tuple[Survivor, ...]], None]
+Lost = Callable[[int, str, tuple[Survivor, ...] | None], None]
 
 
 class Link:
     """The main socket of one spawner: ``alive`` until it closes, when ``lived`` says for how many seconds it was."""
 
     def __init__(self, spawner: SpawnerProcess, on_lost: Lost, on_death: Callable[[], None]) -> None:
-        """``on_lost`` hears of an order whose supervisor died, with what is left of it; ``on_death`` of the end."""
+        """``on_lost`` hears of an order that nobody serves, why, and what is left of it (None if nothing ever started).
+
+        ``on_death`` hears that the spawner is gone.
+        """
         self._loop = asyncio.get_running_loop()
         self._process = spawner.process
         self._main = spawner.main
@@ -59,7 +62,11 @@ class Link:
     def take_supervisor(self) -> Command:
         """Return the supervisor that was ordered ahead, or a new one; raises OSError if no order is taken."""
         waiting, self._waiting = self._waiting, None
-        return waiting if waiting is not None and not waiting.closed.done() else self._order()
+        if waiting is not None and waiting.answers():
+            return waiting
+        if waiting is not None:
+            waiting.close()
+        return self._order()
 
     def signal(self, number: signal.Signals) -> None:
         """Signal the spawner, as long as its number is its own."""
@@ -120,6 +127,8 @@ class Link:
             self.ready.set_result(bool(facts["hidden"]))
         elif kind is Kind.LOST:
             self._on_lost(int(facts["order"]), str(facts["how"]), read_survivors(facts["survivors"]))
+        elif kind is Kind.REFUSED:
+            self._on_lost(int(facts["order"]), str(facts["how"]), None)
 
 
 async def sweep_orphans() -> tuple[Survivor, ...]:

@@ -174,10 +174,12 @@ class Runner:
             del self._commands[command_id]
         command.close()
 
-    def _lost(self, order: int, how: str, survivors: tuple[Survivor, ...]) -> None:
+    def _lost(self, order: int, how: str, survivors: tuple[Survivor, ...] | None) -> None:
         for command in list(self._commands.values()):
-            if command.order == order:
-                command.lose(how, survivors)
+            if command.order == order and survivors is None:
+                command.refuse(how)
+            elif command.order == order:
+                command.lose(how, survivors or ())
 
     def _look_after(self) -> None:
         """Wake, then kill, supervisors and spawner that should long have answered; one step per look."""

@@ -52,6 +52,7 @@ class Service:
                 self._collect()
             if self._main.fileno() in ready and self._closing_until is None:
                 self._take_order()
+                self._send_some()
             if self._sweep_after is not None:
                 self._sweep()
 
@@ -111,7 +112,7 @@ class Service:
             try:
                 pid = os.fork()
             except OSError as refused:
-                self._say(Kind.LOST, {"order": number, "how": f"cannot fork: {refused.strerror}", "survivors": []})
+                self._say(Kind.REFUSED, {"order": number, "how": f"cannot fork: {refused.strerror}"})
                 return
             if pid == 0:
                 self._become_supervisor(channel, parent)
@@ -197,11 +198,21 @@ class Service:
             self._sweep_after = min(self._sweep_after * 1.5, _SWEEP_MAX_SECONDS)
 
     def _say(self, kind: Kind, facts: dict[str, object]) -> None:
-        """Tell the gateway; a gateway that takes nothing any more is told nothing, and its socket's end decides."""
-        try:
-            self._main.send(json_frame(kind, facts))
-        except OSError:
+        """Tell the gateway, now or as soon as it listens again."""
+        self._unsent += json_frame(kind, facts)
+        self._send_some()
+
+    def _send_some(self) -> None:
+        if self._closing_until is not None:
             return
+        try:
+            while self._unsent:
+                del self._unsent[: self._main.send(self._unsent)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._unsent.clear()  # the gateway is gone, which the next read tells
+        self._poller.modify(self._main, select.POLLIN | select.POLLOUT if self._unsent else select.POLLIN)
 
 
 def _wake(_number: int, _frame: object) -> None:

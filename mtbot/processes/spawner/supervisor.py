@@ -36,7 +36,6 @@ def supervise(channel: socket.socket, spawner: int, to_reset: list[signal.Signal
     line.look_for_spawner()
     pipe = os.pipe()
     _rehearse()
-    line.listen()
     while line.request is None and line.cause is None:
         line.wait(_IDLE_SECONDS)
     left = _serve(line, pipe, to_reset)

@@ -13,6 +13,7 @@ import signal
 import time
 
 _PROC = "/proc"
+_ARGV_BYTES = 4096
 
 
 class Process:
@@ -114,7 +115,7 @@ def describe(pid: int) -> Process | None:
         with open(f"{_PROC}/{pid}/status", "rb") as status:
             uids = next(line.split() for line in status if line.startswith(b"Uid:"))
         with open(f"{_PROC}/{pid}/cmdline", "rb") as cmdline:
-            words = cmdline.read(65536).rstrip(b"\0").split(b"\0")
+            words = cmdline.read(_ARGV_BYTES).rstrip(b"\0").split(b"\0")
         with open(f"{_PROC}/{pid}/comm", "rb") as comm:
             name = comm.read().rstrip(b"\n")
     except (OSError, StopIteration):

@@ -27,6 +27,7 @@ class Kind(IntEnum):
     END = 7
     READY = 8
     LOST = 9
+    REFUSED = 10
 
 
 class EndWord:

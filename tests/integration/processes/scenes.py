@@ -1,11 +1,14 @@
 """What the process tests share: requests, and ways to know that a process is gone without asking a clock."""
 
 import asyncio
+import json
 import os
 import select
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Self
 
 from mtbot.processes.request import SpawnRequest
 from mtbot.processes.runner import Runner
@@ -73,6 +76,49 @@ class Watched:
         """Let go of all."""
         for fd in self._held.values():
             os.close(fd)
+
+
+class Gateway:
+    """A gateway in a process of its own, which a test may kill."""
+
+    def __init__(self, *command: str) -> None:
+        program = command or (sys.executable,)
+        self.process = subprocess.Popen(
+            [*program, "-B", str(Path(__file__).with_name("gateway.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+        self._unheard: list[list[str]] = []
+        self.spawner = int(self.hear("spawner")[0])
+
+    def hear(self, *words: str) -> list[str]:
+        """Return the rest of the next line that begins with ``words``; other lines are kept for later."""
+        assert self.process.stdout is not None
+        for line in self._unheard:
+            if line[: len(words)] == list(words):
+                self._unheard.remove(line)
+                return line[len(words) :]
+        for text in self.process.stdout:
+            line = text.split()
+            if line[: len(words)] == list(words):
+                return line[len(words) :]
+            self._unheard.append(line)
+        raise AssertionError(f"the gateway never said {words}")
+
+    def tell(self, name: str, script: str, timeout: float = 20) -> None:
+        """Have it run a script."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps([name, script, timeout]) + "\n")
+        self.process.stdin.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
 
 
 def spawner_children(runner: Runner) -> list[int]:

@@ -18,58 +18,16 @@ from mtbot.processes.runner import Runner
 from mtbot.processes.spawner import wire
 from mtbot.processes.spawning import start_spawner
 
-from .scenes import PATH, Heard, Watched, eventually, shell, spawner_children
+from .scenes import PATH, Gateway, Heard, Watched, eventually, shell, spawner_children
 
 TREE = "trap '' TERM; setsid sleep 600 & echo $$ $!; (sleep 600 &) ; sleep 600; sleep 600"
-
-
-class Gateway:
-    """A gateway in a process of its own, which a test may kill."""
-
-    def __init__(self, *command: str) -> None:
-        program = command or (sys.executable,)
-        self.process = subprocess.Popen(
-            [*program, "-B", str(Path(__file__).with_name("gateway.py"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            bufsize=1,
-        )
-        self._unheard: list[list[str]] = []
-        self.spawner = int(self.hear("spawner")[0])
-
-    def hear(self, *words: str) -> list[str]:
-        """Return the rest of the next line that begins with ``words``; other lines are kept for later."""
-        assert self.process.stdout is not None
-        for line in self._unheard:
-            if line[: len(words)] == list(words):
-                self._unheard.remove(line)
-                return line[len(words) :]
-        for text in self.process.stdout:
-            line = text.split()
-            if line[: len(words)] == list(words):
-                return line[len(words) :]
-            self._unheard.append(line)
-        raise AssertionError(f"the gateway never said {words}")
-
-    def tell(self, name: str, script: str, timeout: float = 20) -> None:
-        """Have it run a script."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps([name, script, timeout]) + "\n")
-        self.process.stdin.flush()
-
-    def close(self) -> None:
-        """End it and take its exit."""
-        self.process.kill()
-        self.process.communicate()
 
 
 @pytest.fixture
 def gateway() -> Iterator[Gateway]:
     """A gateway program."""
-    gateway = Gateway()
-    yield gateway
-    gateway.close()
+    with Gateway() as gateway:
+        yield gateway
 
 
 def family(pid: int) -> list[int]:
@@ -151,6 +109,19 @@ async def test_a_command_that_stops_its_supervisor_is_still_timed_out(runner: Ru
     assert await eventually(lambda: len(spawner_children(runner)) <= 1)
 
 
+async def test_a_supervisor_that_dies_before_its_command_is_replaced(runner: Runner) -> None:
+    """Killing the one that waits costs nobody a command."""
+    await runner.ready()
+    assert await eventually(lambda: len(spawner_children(runner)) == 1)
+    (waiting,) = spawner_children(runner)
+    watched = Watched(waiting)
+    os.kill(waiting, signal.SIGKILL)
+    assert watched.gone()
+    await eventually(lambda: not spawner_children(runner))
+    assert (await runner.run(shell("exit 7"))).exit_code == 7
+    watched.close()
+
+
 async def test_a_command_that_kills_the_spawner_ends_all_commands(runner: Runner) -> None:
     """Supervisors do not work without the spawner; afterwards another one stands and commands run again."""
     old = runner.pid()
@@ -226,6 +197,27 @@ async def test_signals_to_the_guards_change_nothing(runner: Runner) -> None:
     end = await runner.run(shell(script), heard)
     assert (end.status, end.exit_code, end.output.head) == (EndStatus.EXITED, 6, b"still here\n")
     assert runner.alive
+
+
+def test_a_supervisor_without_its_spawner_starts_nothing(tmp_path: Path) -> None:
+    """A spawner that died before its supervisor could ask to be told of it is noticed all the same."""
+    ours, theirs = socket.socketpair()
+    request = SpawnRequest("c", ("touch", str(tmp_path / "touched")), PATH, "/", 5, 4096)
+    ours.sendall(wire.json_frame(wire.Kind.REQUEST, request.facts()))
+    source = (
+        "import socket, sys; sys.path.append(sys.argv[1])\n"
+        "from spawner.supervisor import supervise\n"
+        "sys.exit(supervise(socket.socket(fileno=int(sys.argv[2])), 1, []))"
+    )
+    room = str(Path(wire.__file__).parents[1])
+    with theirs:
+        command = [sys.executable, "-I", "-S", "-c", source, room, str(theirs.fileno())]
+        subprocess.run(command, pass_fds=[theirs.fileno()], check=True)
+    ((kind, payload),) = wire.FrameReader().feed(ours.recv(65536))
+    ours.close()
+    facts = json.loads(payload)
+    assert (kind, facts["status"], facts["message"]) == (wire.Kind.END, "lost", "the process spawner died")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_stop_that_comes_with_the_request_prevents_the_start(tmp_path: Path) -> None:

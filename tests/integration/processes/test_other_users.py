@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .test_deaths import Gateway
+from .scenes import Gateway
 
 NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
 _STARTS_ITSELF = "import subprocess, sys; sys.exit(subprocess.run([sys.executable, '-c', '']).returncode)"
@@ -26,23 +26,39 @@ def ordinary() -> tuple[str, ...]:
 
 def test_a_command_cannot_read_the_memory_or_environment_above_it() -> None:
     """Supervisor, spawner and gateway refuse a command of the same user: environ, mem, descriptors."""
-    gateway = Gateway(*ordinary())
-    above = f"$PPID {gateway.spawner} {gateway.process.pid}"
-    gateway.tell(
-        "a",
-        f"for p in {above}; do for f in environ mem maps fd/0 fd/3; do cat /proc/$p/$f; done; done 2>/dev/null; echo end",
-    )
-    assert gateway.hear("out", "a") == ["end"]
-    assert gateway.hear("end", "a") == ["exited", "[]"]
-    gateway.close()
+    with Gateway(*ordinary()) as gateway:
+        above = f"$PPID {gateway.spawner} {gateway.process.pid}"
+        gateway.tell(
+            "a",
+            f"for p in {above}; do for f in environ mem maps fd/0 fd/3; do cat /proc/$p/$f; done; done 2>/dev/null; echo end",
+        )
+        assert gateway.hear("out", "a") == ["end"]
+        assert gateway.hear("end", "a") == ["exited", "[]"]
 
 
 def test_a_command_can_read_its_own() -> None:
     """The reading above would succeed if it were not forbidden: a command reads its own environment."""
-    gateway = Gateway(*ordinary())
-    gateway.tell("a", "cat /proc/self/environ | tr '\\0' '\\n' | grep PATH")
-    assert gateway.hear("out", "a") == ["PATH=/usr/bin:/bin"]
-    gateway.close()
+    with Gateway(*ordinary()) as gateway:
+        gateway.tell("a", "cat /proc/self/environ | tr '\\0' '\\n' | grep PATH")
+        assert gateway.hear("out", "a") == ["PATH=/usr/bin:/bin"]
+
+
+def test_a_spawner_that_may_not_fork_says_so() -> None:
+    """A full process table is a failure to start with its reason, and over as soon as there is room again."""
+    with Gateway(*ordinary()) as gateway, subprocess.Popen(["sleep", "600"]) as marker:
+        limit = f"prlimit --pid {gateway.spawner} --nproc"
+        wait = f"while [ -e /proc/{marker.pid} ]; do sleep 0.05; done"
+        gateway.tell("full", f"old=$(ulimit -Su); {limit}=0: ; echo full; {wait}; {limit}=$old: ; echo free")
+        assert gateway.hear("out", "full") == ["full"]
+        gateway.tell("first", "true")  # may be served by the supervisor that was forked ahead
+        gateway.hear("end", "first")
+        gateway.tell("second", "true")
+        assert gateway.hear("end", "second") == ["failed_to_start", "[]"]
+        marker.kill()
+        marker.wait()
+        gateway.hear("end", "full")
+        gateway.tell("third", "true")
+        assert gateway.hear("end", "third") == ["exited", "[]"]
 
 
 if os.geteuid() == 0:  # only root can make a program that an ordinary user may start and not kill
@@ -55,15 +71,18 @@ if os.geteuid() == 0:  # only root can make a program that an ordinary user may 
             become_root = folder / "become-root"
             shutil.copy("/usr/bin/setpriv", become_root)
             become_root.chmod(0o4755)
-            gateway = Gateway(*ordinary())
-            gateway.tell("a", f"{become_root} --reuid 0 --clear-groups sleep 600 & echo $!; setsid sleep 601 & sleep 600", 0.5)
-            (pid,) = map(int, gateway.hear("out", "a"))
-            start = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
-            status, left = gateway.hear("end", "a")
-            assert (status, json.loads(left)) == ("timed_out", [[pid, start, 0, ["sleep", "600"]]])
-            os.kill(pid, 9)
-            gateway.tell("b", "echo on")
-            assert gateway.hear("out", "b") == ["on"]
-            gateway.close()
+            with Gateway(*ordinary()) as gateway:
+                gateway.tell(
+                    "a",
+                    f"{become_root} --reuid 0 --clear-groups sleep 600 & echo $!; setsid sleep 601 & sleep 600",
+                    0.5,
+                )
+                (pid,) = map(int, gateway.hear("out", "a"))
+                start = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+                status, left = gateway.hear("end", "a")
+                assert (status, json.loads(left)) == ("timed_out", [[pid, start, 0, ["sleep", "600"]]])
+                os.kill(pid, 9)
+                gateway.tell("b", "echo on")
+                assert gateway.hear("out", "b") == ["on"]
         finally:
             shutil.rmtree(folder)
