@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Mapping
+from typing import Self
 
 from mtbot.bootstrap.offline import Loaded
 from mtbot.bootstrap.system import home_directory
@@ -22,7 +23,10 @@ from mtbot.tools.world import HostWorld
 
 
 class Judge:
-    """Decides as an attended chat would; without a configuration, by the built-in rules in mode approval."""
+    """Decides as an attended chat would; without a configuration, by the built-in rules in mode approval.
+
+    A context manager: it owns an event loop.
+    """
 
     def __init__(self, loaded: Loaded | None) -> None:
         home = str(home_directory())
@@ -37,6 +41,12 @@ class Judge:
         self._around = Surroundings(home, ())
         self._finder = FactFinder(HostWorld(home=home, path=path, places=self._rules.places))
         self._runner = asyncio.Runner()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._runner.close()
 
     def decide(self, command: str) -> tuple[Prepared, Facts, Decision]:
         """Read, look, decide."""

@@ -69,15 +69,15 @@ def owner_rules(loaded: Loaded) -> tuple[tuple[owner.Item, ...], tuple[AllowRule
 
 def differences(loaded: Loaded, commands: Sequence[Past]) -> tuple[tuple[Past, str, str], ...]:
     """Past commands that the present configuration would decide otherwise: (command, verdict then, verdict now)."""
-    judge = Judge(loaded)
     found = []
-    for one in commands:
-        then = _VERDICTS.get(one.word)
-        if then is None or "‹secret:" in one.command:
-            continue
-        now = judge.decide(one.command)[2].verdict
-        if now is not then:
-            found.append((one, then.value, now.value))
+    with Judge(loaded) as judge:
+        for one in commands:
+            then = _VERDICTS.get(one.word)
+            if then is None or "‹secret:" in one.command:
+                continue
+            now = judge.decide(one.command)[2].verdict
+            if now is not then:
+                found.append((one, then.value, now.value))
     return tuple(found)
 
 

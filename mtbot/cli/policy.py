@@ -22,12 +22,12 @@ def check(frame: Frame) -> None:
     """Judge JSON lines {"command": ...} from standard input, a JSON line each."""
     from mtbot.bootstrap.judge import Judge
 
-    judge = Judge(frame.load() if frame.config is not None else None)
-    for number, raw in enumerate(sys.stdin.buffer, 1):
-        if raw.strip():
-            command = _command(raw, number)
-            sys.stdout.write(json.dumps(judge.verdict(command), ensure_ascii=True) + "\n")
-            sys.stdout.flush()
+    with Judge(frame.load() if frame.config is not None else None) as judge:
+        for number, raw in enumerate(sys.stdin.buffer, 1):
+            if raw.strip():
+                command = _command(raw, number)
+                sys.stdout.write(json.dumps(judge.verdict(command), ensure_ascii=True) + "\n")
+                sys.stdout.flush()
 
 
 def _command(raw: bytes, number: int) -> str:
@@ -48,8 +48,8 @@ def explain(frame: Frame, command: str) -> None:
     """Tell what is in COMMAND and what every stage says of it."""
     from mtbot.bootstrap.judge import Judge
 
-    judge = Judge(frame.load() if frame.config is not None else None)
-    text_out("\n".join(judge.explain(command)))
+    with Judge(frame.load() if frame.config is not None else None) as judge:
+        text_out("\n".join(judge.explain(command)))
 
 
 @policy.command()
