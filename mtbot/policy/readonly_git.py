@@ -17,7 +17,6 @@ FORCED_CONFIGURATION = (
     ("core.askPass", ""),
     ("core.sshCommand", "false"),
     ("credential.helper", ""),
-    ("diff.external", ""),
     ("log.showSignature", "false"),
     ("protocol.allow", "never"),
     ("submodule.recurse", "false"),
