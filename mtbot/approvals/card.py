@@ -23,8 +23,11 @@ MAX_BODY = 2800
 MAX_ATTACHED = 262_144
 """The longest command (UTF-16 units) that is sent as a file; longer ones are refused without asking."""
 
-MAX_LINE = 300
+MAX_LINE = 400
 """Characters of one line; the command itself is never a line, so nothing that runs is cut."""
+
+MAX_NAME = 80
+"""Characters of a name, and half of those of a list of names or a directory: what follows on the line must be seen."""
 
 MAX_DETAIL = 1200
 """UTF-16 units of all lines about what is in a command."""
@@ -104,11 +107,13 @@ class Cards:
     def _lines(
         self, asked: Question, approval: ApprovalId, expires_ms: int, names: tuple[str, str], *, at_host: bool
     ) -> list[SafeText]:
-        who, deciders = (_seen(name) for name in names)
+        who, deciders = _cut(_seen(names[0]), MAX_NAME), _cut(_seen(names[1]), 2 * MAX_NAME)
         lines = self._details(asked.detail)
         if asked.call.tool == "exec":
             contained = "not contained, network open" if asked.facts.profile == "host" else asked.facts.profile
-            lines.append(self._line(f"in {_seen(asked.call.cwd)} · as {self._place.user} · {contained}"))
+            lines.append(
+                self._line(f"in {_cut(_seen(asked.call.cwd), 2 * MAX_NAME)} · as {self._place.user} · {contained}")
+            )
         else:
             lines.append(self._line(f"as {self._place.user}"))
         lines.append(self._line(f"Why I ask: {asked.why.rstrip('.')}."))
@@ -161,7 +166,7 @@ class Cards:
 
     def ruled(self, approval: Approval, ruling: Ruling, decider: str) -> Card:
         """The question after a ruling: how it was decided in place of the lines."""
-        at, decider = self._clock.clock_text(ruling.at_ms), _seen(decider)
+        at, decider = self._clock.clock_text(ruling.at_ms), _cut(_seen(decider), MAX_NAME)
         if ruling.state is ApprovalState.APPROVED:
             return approval.card.closed(self._line(f"✅ Approved once by {decider} {at}"))
         if ruling.state is ApprovalState.DENIED:
@@ -176,7 +181,14 @@ class Cards:
     def ended(self, approval: Approval, decider: str, outcome: Outcome) -> Card:
         """The question after its call ended: who approved and how it went."""
         at = self._clock.clock_text(approval.ruling.at_ms) if approval.ruling else ""
-        return approval.card.closed(self._line(f"✅ Approved once by {_seen(decider)} {at} · {ending(outcome)}"))
+        return approval.card.closed(
+            self._line(f"✅ Approved once by {_cut(_seen(decider), MAX_NAME)} {at} · {ending(outcome)}")
+        )
+
+    def taken_back(self, approval: Approval, by: str, at_ms: int) -> Card:
+        """The question after its turn was stopped between the yes and the start."""
+        at = self._clock.clock_text(at_ms)
+        return approval.card.closed(self._line(f"⏹ Stopped by {_cut(_seen(by), MAX_NAME)} {at}, nothing ran"))
 
     def _line(self, text: str) -> SafeText:
         """One line: masked, at most MAX_LINE characters."""

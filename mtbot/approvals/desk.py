@@ -162,6 +162,11 @@ class Desk:
         card = self._cards.ended(approval, self._people().name(approval.ruling.decider), outcome)
         await self._say(OutboxItem(OutKind.EDIT, approval.place, card=card, approval=approval.id))
 
+    async def taken_back(self, approval: Approval, by: Actor) -> None:
+        """Put below an approved question that ``by`` stopped its turn before it began. Best effort."""
+        card = self._cards.taken_back(approval, self._people().name(by), self._clock.now_ms())
+        await self._say(OutboxItem(OutKind.EDIT, approval.place, card=card, approval=approval.id, silent=True))
+
     async def refused(self, call: Call, shown: SafeText, decision: Decision) -> None:
         """Tell the chat what was not run, by which rule, and what its owner could do about it."""
         card = self._cards.refused(shown, decision)

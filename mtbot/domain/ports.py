@@ -274,6 +274,10 @@ class Outbox(Protocol):
         """Never to be delivered: keep the reason, wipe the payload."""
         ...
 
+    async def ambiguous(self) -> tuple[OutboxRow, ...]:
+        """Rows that a process which is dead by now was sending: nobody knows whether they arrived."""
+        ...
+
 
 class CronRuns(Protocol):
     """Occurrences of jobs."""

@@ -235,6 +235,10 @@ class Approval:
         """Where the question can be seen and answered."""
         return self.asked_at or self.address
 
+    def concerns(self, address: Address) -> bool:
+        """Whether it may be ruled on from there: where it is shown, or where the turn is that waits for it."""
+        return any((place.bot, place.chat) == (address.bot, address.chat) for place in (self.place, self.address))
+
     def usable(self, now_ms: int) -> bool:
         """Whether a yes may be used now; expiry counts at use, not only at decision."""
         return self.state is ApprovalState.APPROVED and now_ms < self.expires_ms

@@ -98,8 +98,8 @@ class People:
         """Whether this may start a turn, decide something or command the bot."""
         if inbound.address.surface in (SurfaceName.TERMINAL, SurfaceName.CRON):
             return Admission.ADMIT
-        user = inbound.sender.user
-        if user is None or user <= 0 or user in IMPERSONAL:
+        user = _person(inbound.sender)
+        if user is None:
             return Admission.IMPERSONAL
         bot = self.bots.get(inbound.address.bot)
         if bot is None:
@@ -130,8 +130,8 @@ class People:
                 return Say.YES
             about_the_asker = rule.who in (Deciders.NOT_REQUESTER, Deciders.REQUESTER)
             return Say.CANNOT_TELL if about_the_asker else Say.YES
-        user = actor.user
-        if user is None or user in IMPERSONAL:
+        user = _person(actor)
+        if user is None:
             return Say.NOT_LISTED
         if user not in listed and not (rule.who is Deciders.LISTED and user in rule.ids):
             return Say.NOT_LISTED
@@ -206,3 +206,9 @@ class People:
             group = bot.groups.get(address.chat, bot.anywhere)
             return (group.allow, group.approvers) if group else (frozenset(), Approvers())
         return bot.allow, bot.approvers
+
+
+def _person(actor: Actor) -> UserId | None:
+    """The Telegram id of somebody who is a person; None for chats, channels, the host and mtclaw itself."""
+    user = actor.user
+    return None if user is None or user <= 0 or user in IMPERSONAL else user
