@@ -147,15 +147,18 @@ def build_engine(office: Office, runner: Runner) -> Engine:
         TurnFrame(loaded.clock, names, loaded.redactor, board, str(office.db.instance), _history_turns(profiles)),
     )
     lanes = Lanes(turns.step, SLOTS)
-    outbox = OutboxWorker(Mail(stores.outbox, stores.consents), board.ways, loaded.clock)
+    lanes.dropped = turns.forget
+    outbox = OutboxWorker(Mail(stores.outbox, stores.consents), board.ways, loaded.clock, loaded.redactor)
     recovery = Recovery(
-        Leftovers(stores.trail, stores.trail, stores.consents, stores.inbox, stores.outbox),
+        Leftovers(stores.trail, stores.trail, stores.consents, stores.inbox, stores.outbox, stores.history),
         office.desk,
         lanes,
         loaded.clock,
         loaded.redactor,
     )
     office.desk.wake = turns.wake = recovery.wake = outbox.wake
+    outbox.on_unasked = recovery.unasked
+    recovery.unsure = outbox.settle_ambiguous
     return Engine(office, profiles, providers, runner, board, turns, lanes, outbox, recovery)
 
 

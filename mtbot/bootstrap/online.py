@@ -1,8 +1,9 @@
 """Build what talks to the network: the Telegram side, the scheduler, and the gateway that runs it all."""
 
+import asyncio
 import functools
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,13 @@ from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded
 from mtbot.bootstrap.system import short_host, user_name
 from mtbot.config.service import JobSettings, SessionKind
-from mtbot.domain.errors import ConfigError, TokenRejected
+from mtbot.domain.errors import Ambiguous, ChannelError, ConfigError, Throttled, TokenRejected, Unreachable
 from mtbot.domain.ids import BotName, ChatId, ThreadId
 from mtbot.domain.record import InboxRow
 from mtbot.domain.turn import Address, Inbound, SurfaceName
 from mtbot.gateway.commands import About, Commands, CommandStores
 from mtbot.gateway.intake import Intake, IntakeFrame, IntakeStores
-from mtbot.gateway.lifecycle import Gateway, Parts
+from mtbot.gateway.lifecycle import Gateway, Parts, Service
 
 if TYPE_CHECKING:
     from mtbot.channels.telegram.poll import Poller
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from mtbot.channels.telegram.transport import Transport
     from mtbot.cron.scheduler import Job, Scheduler
     from mtbot.domain.record import OutboxItem
+
+LONGEST_PAUSE = 30.0
 
 _log = structlog.get_logger()
 
@@ -96,7 +99,10 @@ def build_gateway(engine: Engine) -> "Running":
     intake = Intake(
         engine.desk, engine.lanes, commands, IntakeStores(stores.inbox, stores.outbox, stores.consents), frame
     )
+    commands.doing = engine.turns.doing
     running.intake, running.commands = intake, commands
+    # a question in a terminal belongs to the process that shows it
+    engine.recovery.serves = lambda address: address.surface is not SurfaceName.TERMINAL
     return running
 
 
@@ -135,24 +141,28 @@ class Running:
 
     async def run(self) -> int:
         """Connect, sweep, serve; the exit status. TokenRejected and StorageError end it with their reason."""
+        parts = Parts(self._engine.lanes, self._engine.turns, self._engine.outbox, self._open, self._close)
+        self._gateway = Gateway(parts)
+        status = await self._gateway.run()
+        if self._gateway.failure is not None:
+            raise self._gateway.failure
+        return status
+
+    async def _open(self) -> Sequence[Service]:
+        """Connect every bot, bring to rest what a crash left, and take up what came in before it."""
         bots = await self._connect()
         rows = await self._sweep(bots)
         for bot in bots:
             for row in rows:
                 if row.bot == bot.name:
                     bot.poller.take_in(row)
-        services: list[Callable[[], Awaitable[None]]] = [bot.poller.run for bot in bots]
+        services: list[Service] = [bot.poller.run for bot in bots]
         services.append(self._engine.recovery.watch)
         scheduler = self._cron()
         if scheduler is not None:
             services.append(scheduler.run)
-        parts = Parts(self._engine.lanes, self._engine.turns, self._engine.outbox, services, self._close)
-        self._gateway = Gateway(parts)
         _log.info("gateway.ready", bots=[str(bot.name) for bot in bots])
-        status = await self._gateway.run()
-        if self._gateway.failure is not None:
-            raise self._gateway.failure
-        return status
+        return services
 
     def stop(self) -> None:
         """Begin to stop, as if a signal had come."""
@@ -162,17 +172,31 @@ class Running:
     async def _connect(self) -> tuple[BotParts, ...]:
         settings = self._engine.loaded.settings.channels.telegram
         for name in settings.bots:
-            bot = await connect_bot(self._engine.loaded, BotName(name), self._engine, self.intake.receive)
+            bot = await self._connect_one(BotName(name))
             self._ways.bots[bot.name] = bot
             await self._announce(bot)
         return tuple(self._ways.bots.values())
+
+    async def _connect_one(self, name: BotName) -> BotParts:
+        """Connect a bot, however long its server cannot be reached: a host often starts before its network."""
+        pause = 1.0
+        while True:
+            try:
+                return await connect_bot(self._engine.loaded, name, self._engine, self.intake)
+            except (Unreachable, Ambiguous, Throttled) as error:
+                why, wait = str(error), error.retry_after if isinstance(error, Throttled) else pause
+            except ChannelError as error:
+                if error.status < 500:
+                    raise
+                why, wait = str(error), pause
+            _log.warning("telegram.not_reached", bot=name, error=why, retry_s=wait)
+            pause = min(LONGEST_PAUSE, pause * 2)
+            await asyncio.sleep(wait)
 
     async def _announce(self, bot: BotParts) -> None:
         """Tell Telegram which commands there are; a failure is no reason not to serve."""
         from aiogram.methods import SetMyCommands
         from aiogram.types import BotCommand
-
-        from mtbot.domain.errors import ChannelError
 
         listed = [BotCommand(command=c.word, description=c.help[:256]) for c in self.commands.table]
         try:
@@ -210,9 +234,7 @@ class Running:
         await self._engine.close()
 
 
-async def connect_bot(
-    loaded: Loaded, name: BotName, engine: Engine, receive: Callable[[Inbound], Awaitable[None]]
-) -> BotParts:
+async def connect_bot(loaded: Loaded, name: BotName, engine: Engine, door: Intake) -> BotParts:
     """Connect a bot: its token is checked, a webhook is taken away. TokenRejected, ConfigError, ChannelError."""
     from aiogram.methods import DeleteWebhook
 
@@ -227,7 +249,7 @@ async def connect_bot(
     except BaseException:
         await transport.close()
         raise
-    poller = Poller(transport, me, engine.office.stores.inbox, receive, loaded.clock)
+    poller = Poller(transport, me, engine.office.stores.inbox, door, loaded.clock)
     return BotParts(name, transport, TelegramWay(transport, Pace(time.monotonic)), Typing(transport), poller)
 
 

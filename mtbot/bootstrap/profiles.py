@@ -77,12 +77,13 @@ def read_prompt_files(paths: tuple[Path, ...]) -> tuple[tuple[str, ...], tuple[s
 
 
 class Profiles:
-    """Every profile of the configuration, by bot."""
+    """Every profile of the configuration, by bot. ``attended`` says whether somebody can be asked at a place now."""
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
         self._built: dict[str | None, BuiltProfile] = {}
         self.warnings: tuple[str, ...] = ()
+        self.attended: Callable[[Address], bool] = lambda address: surface(address.surface).attended
         settings = kit.loaded.settings
         for bot in (None, *settings.channels.telegram.bots):
             self._built[bot] = self._build(settings.profile_for(bot))
@@ -106,7 +107,9 @@ class Profiles:
             cwd=str(settings.cwd),
             shell=settings.shell,
             timeout=settings.timeout,
-            around=Surroundings(str(home_directory()), tuple(sorted(built.environment))),
+            around=Surroundings(
+                str(home_directory()), tuple(sorted(built.environment)), attended=self.attended(address)
+            ),
         )
 
     def mind(self, address: Address) -> Mind:
@@ -122,7 +125,7 @@ class Profiles:
             workspace=str(agent.workspace),
             mode=built.rules.mode.value,
             zone=str(self._kit.loaded.settings.zone),
-            attended=surface(address.surface).attended,
+            attended=self.attended(address),
             files=built.prompt_files,
         )
         clock = self._kit.loaded.clock

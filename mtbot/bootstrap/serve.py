@@ -14,9 +14,11 @@ from mtbot.bootstrap.people import local_person
 from mtbot.domain.errors import ConfigError, ConsentError, StateError
 from mtbot.domain.ids import ApprovalId, BotName, ChatId, ThreadId
 from mtbot.domain.record import ApprovalState, OutboxItem, OutKind, Ruling, Via
-from mtbot.domain.turn import Address, Inbound, InboundKind, SourceRef, SurfaceName
+from mtbot.domain.turn import SYSTEM, Address, Inbound, InboundKind, SourceRef, SurfaceName
+from mtbot.gateway.turns import CANCELED
 from mtbot.processes.runner import Runner
 from mtbot.processes.spawning import SpawnerProcess
+from mtbot.storage.files import make_private_directory
 from mtbot.storage.lock import InstanceLock
 
 _log = structlog.get_logger()
@@ -33,7 +35,9 @@ async def serve_gateway(loaded: Loaded, spawner: SpawnerProcess) -> int:
         )
     if loaded.missing:
         raise ConfigError(loaded.missing)
-    lock = InstanceLock(place_of(loaded).lock)
+    place = place_of(loaded)
+    make_private_directory(place.lock.parent)
+    lock = InstanceLock(place.lock)
     lock.acquire()
     try:
         office = await work(loaded)
@@ -79,21 +83,40 @@ async def run_prompt(loaded: Loaded, spawner: SpawnerProcess, wanted: PromptWant
     from mtbot.channels.terminal import Terminal, TerminalInput
 
     engine = build_engine(await work(loaded), Runner(spawner))
-    terminal = Terminal(TerminalInput(sys.stdin.fileno(), piped=wanted.piped), out, err)
+    source = TerminalInput(sys.stdin.fileno(), piped=wanted.piped)
+    terminal = Terminal(source, out, err)
     engine.board.ways[SurfaceName.TERMINAL] = terminal
+    engine.profiles.attended = lambda _address: not source.closed
     me = local_person()
     address = Address(SurfaceName.TERMINAL, BotName(""), ChatId(0), label=wanted.session)
+    engine.recovery.serves = lambda place: place.session == address.session
 
     def decide(approval: ApprovalId, state: ApprovalState, via: Via, reason: str) -> None:
-        tasks.add(asyncio.ensure_future(_decide(engine, approval, Ruling(state, me, via, 0, reason))))
+        who = SYSTEM if state is ApprovalState.EXPIRED else me
+        tasks.add(asyncio.ensure_future(_decide(engine, approval, Ruling(state, who, via, 0, reason))))
 
     tasks: set[asyncio.Future[None]] = set()
     terminal.decide = decide
     inbound = Inbound(address, me, SourceRef(), InboundKind.TEXT, wanted.text)
     try:
-        return await _one_turn(engine, address, inbound)
+        async with engine.turns.holding(address.session) as mine:
+            if not mine:
+                raise StateError(
+                    f"another mtclaw process is at work in the session {wanted.session}",
+                    hint="wait for it, or use --session NAME or --new",
+                )
+            await _cancel_open(engine, address)
+            return await _one_turn(engine, address, inbound)
     finally:
         await engine.close()
+
+
+async def _cancel_open(engine: Engine, address: Address) -> None:
+    """Close the session's open questions: whoever was to answer them here is gone."""
+    for approval in await engine.office.stores.consents.pending(address.session):
+        ruling = Ruling(ApprovalState.EXPIRED, SYSTEM, Via.EXPIRY, 0, CANCELED)
+        await _decide(engine, approval.id, ruling)
+    await engine.lanes.settle(address.session, 10.0)
 
 
 async def _decide(engine: Engine, approval: ApprovalId, ruling: Ruling) -> None:
@@ -128,6 +151,7 @@ async def _one_turn(engine: Engine, address: Address, inbound: Inbound) -> int:
     engine.lanes.offer(address.session, inbound)
     status = await ended
     watch.cancel()
+    await _cancel_open(engine, address)
     await engine.lanes.drain(10.0)
     await engine.outbox.close(5.0)
     outbox.cancel()

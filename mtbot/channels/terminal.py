@@ -1,7 +1,7 @@
 """The terminal as a surface: the same cards, answered by typing.
 
 Consent is tied to its question: what was typed before a question appeared is thrown away, only ``y`` or ``yes`` runs,
-and a closed input is a no, now and for every later question.
+and where the input is closed nobody can be asked, now and ever after.
 """
 
 import asyncio
@@ -111,5 +111,9 @@ class Terminal:
         if said is not None and said.lower() in ("y", "yes"):
             self.decide(approval, ApprovalState.APPROVED, Via.TERMINAL, "")
             return
-        reason = "" if said is None or said.lower() in ("", "n", "no") else said
+        if said is None:
+            print("(nobody is there to answer)", file=self._err, flush=True)
+            self.decide(approval, ApprovalState.EXPIRED, Via.EXPIRY, "no_approver")
+            return
+        reason = "" if said.lower() in ("", "n", "no") else said
         self.decide(approval, ApprovalState.DENIED, Via.TERMINAL, reason)

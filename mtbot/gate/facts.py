@@ -15,12 +15,16 @@ from mtbot.policy.effects import Prepared
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What is the same for every call of a profile: the home, the child's environment names, the containment."""
+    """What is the same for every call of a profile: the home, the child's environment names, the containment.
+
+    ``attended`` None: as the surface is; False: nobody is there, although somebody could be.
+    """
 
     home: str
     env_names: tuple[str, ...]
     profile: str = "host"
     containment_ready: bool = False
+    attended: bool | None = None
 
 
 class FactFinder:
@@ -50,7 +54,7 @@ class FactFinder:
             cwd=call.cwd,
             directory=directory,
             home=around.home,
-            attended=surface(call.address.surface).attended,
+            attended=surface(call.address.surface).attended if around.attended is None else around.attended,
             tainted=tainted,
             profile=around.profile,
             containment_ready=around.containment_ready,

@@ -6,8 +6,11 @@ disk; a tool cannot perform without one. A question to a person is a row, so not
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import structlog
 
 from mtbot.domain.call import Basis, Call, Decision, Facts, Outcome, Permit, Stage, Status, Verdict
 from mtbot.domain.errors import NotUsable, ProcessesDown, RecordUnavailable
@@ -23,6 +26,9 @@ from mtbot.gate.facts import FactFinder, Surroundings
 from mtbot.policy.effects import Prepared, prepare
 from mtbot.policy.evaluate import evaluate
 from mtbot.policy.ruleset import RuleSet
+
+_T = TypeVar("_T")
+_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +148,16 @@ class Gate:
                 await self._consent.tell_refused(case.call, self._events.line(case.call), decision)
             return self._refused(case, answers.refused(decision))
         try:
-            asked = await self._consent.ask(case.call, case.prepared, case.facts, decision, state)
+            asked, cancelled = await _to_the_end(
+                self._consent.ask(case.call, case.prepared, case.facts, decision, state)
+            )
         except RecordUnavailable as error:
             return self._unrecorded(error)
         if isinstance(asked, str):
+            # a question that is written stands, even if the turn is stopped this moment: whoever stops it finds it open
             return Waiting(ApprovalId(asked))
+        if cancelled:
+            raise asyncio.CancelledError
         return self._refused(case, asked.answer, asked.decision)
 
     async def resume(self, wanted: ToolCall, state: TurnState, approval: Approval) -> Done:
@@ -174,12 +185,18 @@ class Gate:
         case = await self._decide(call, tool, profile, state)
         stop = self._void(case, approval)
         if stop is None:
-            done = await self._perform(case, Basis.RULING, approval)
+            try:
+                done = await self._perform(case, Basis.RULING, approval)
+            except CallStopped as stopped:
+                await _to_the_end(self._consent.ended(approval, stopped.outcome))
+                raise
         else:
             done = self._refused(case, stop)
             with contextlib.suppress(RecordUnavailable):
                 await self._log.append(self._events.void(case.call, case.facts, case.decision, stop))
-        await self._consent.ended(approval, done.outcome)
+        _, cancelled = await _to_the_end(self._consent.ended(approval, done.outcome))
+        if cancelled:
+            raise CallStopped(done.outcome)
         return replace(done, asked=True)
 
     def _void(self, case: _Case, approval: Approval) -> str | None:
@@ -205,37 +222,53 @@ class Gate:
         digest = call.digest(case.facts)
         draft = self._events.started(call, case.facts, decision, digest, approval)
         try:
-            event = await self._log.start(draft, approval.id if approval else None)
+            event, cancelled = await _to_the_end(self._log.start(draft, approval.id if approval else None))
         except RecordUnavailable as error:
             return self._unrecorded(error)
         except NotUsable as error:
             return self._refused(case, f"Not run: {error.message}.")
+        if cancelled:
+            never = self._said("Stopped before it began.", Status.STOPPED)
+            await self._record_end(draft, event, never)
+            raise CallStopped(never)
         permit = Permit(digest, basis, decision.profile, runs, decision.environment, event.seq, event.hash)
         outcome, stopped = await self._let(case.tool, call, permit)
-        await self._record_end(draft, event, outcome)
-        if stopped:
+        if await self._record_end(draft, event, outcome) or stopped:
             raise CallStopped(outcome)
         return Done(outcome, decision, self._events.line(call), asked=approval is not None)
 
     async def _let(self, tool: Tool, call: Call, permit: Permit) -> tuple[Outcome, bool]:
         """Have the tool perform; a cancelled turn still gets the call's end, because the record needs it."""
         work = asyncio.ensure_future(tool.perform(call, permit, lambda _text: None))
-        try:
-            return await asyncio.shield(work), False
-        except asyncio.CancelledError:
-            work.cancel()
+        stopped = False
+        while not work.done():
             try:
-                return await work, True
+                await asyncio.wait([work])
             except asyncio.CancelledError:
-                return self._said("Stopped before it ended.", Status.STOPPED), True
+                if not stopped:
+                    work.cancel()
+                stopped = True
+        try:
+            return work.result(), stopped
+        except asyncio.CancelledError:
+            return self._said("Stopped before it ended.", Status.STOPPED), True
         except ProcessesDown as error:
-            return self._said(f"Not run: {error.message}.", Status.FAILED), False
+            return self._said(f"Not run: {error.message}.", Status.FAILED), stopped
+        # Whatever a tool raises, its call is on record as started, so how it ended is written down like any failure.
+        except Exception as error:  # noqa: BLE001
+            _log.exception("tool.crashed", tool=call.tool, call=call.id)
+            said = f"{call.tool} failed inside mtclaw ({type(error).__name__}); how far it came is unknown."
+            return self._said(said, Status.FAILED), stopped
 
-    async def _record_end(self, draft: EventDraft, event: AuditEvent, outcome: Outcome) -> None:
-        """Write how it ended, even while the turn is being cancelled. If that fails, the started row tells at start."""
+    async def _record_end(self, draft: EventDraft, event: AuditEvent, outcome: Outcome) -> bool:
+        """Write how it ended; if that fails, the started row tells at the next start. True: cancelled meanwhile."""
         ended = self._events.ended(draft, event, outcome)
-        with contextlib.suppress(RecordUnavailable):
-            await asyncio.shield(asyncio.ensure_future(self._log.append(ended)))
+        try:
+            _, cancelled = await _to_the_end(self._log.append(ended))
+        except RecordUnavailable as error:
+            _log.error("gate.end_not_recorded", call=event.draft.call, error=str(error))
+            return False
+        return cancelled
 
     async def _turned_away(self, call: Call, state: TurnState, answer: str) -> Done:
         try:
@@ -253,6 +286,18 @@ class Gate:
     def _said(self, answer: str, status: Status = Status.REFUSED) -> Outcome:
         text: SafeText = self._masker.mask(answer)
         return Outcome(status, text)
+
+
+async def _to_the_end(work: Coroutine[None, None, _T]) -> tuple[_T, bool]:
+    """Await a write that must not be left half known; True: the turn was cancelled meanwhile."""
+    task = asyncio.ensure_future(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            cancelled = True
+    return task.result(), cancelled
 
 
 def _urls_of_people(state: TurnState) -> tuple[str, ...]:

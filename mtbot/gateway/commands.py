@@ -3,12 +3,12 @@
 A command never waits for the turn that runs: it is answered past the lane.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from mtbot.approvals.desk import Desk
 from mtbot.domain.errors import AlreadyDecided, ConsentError, NoSuchApproval, NotAllowed, StorageError
-from mtbot.domain.ids import ApprovalId
+from mtbot.domain.ids import ApprovalId, SessionId
 from mtbot.domain.ports import Clock, Consents, History, Inbox
 from mtbot.domain.record import Approval, ApprovalState, Ruling, Via
 from mtbot.domain.turn import Inbound
@@ -16,6 +16,7 @@ from mtbot.gateway.lanes import Halted, Lanes
 from mtbot.policy.people import People
 
 SETTLE_SECONDS = 10.0
+STOP_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Command:
 
 
 class Commands:
-    """The table."""
+    """The table. ``doing`` tells what a session's turn is at, in one masked line."""
 
     def __init__(
         self,
@@ -67,6 +68,7 @@ class Commands:
         self._people = people
         self._about = about
         self._clock = clock
+        self.doing: Callable[[SessionId], str] = lambda _session: ""
         self.table = (
             Command("start", "what I am", self._start),
             Command("help", "these commands", self._help),
@@ -129,7 +131,9 @@ class Commands:
         session = inbound.address.session
         halted = self._lanes.halt(session)
         await self._drop(halted)
-        await self._deny_open(inbound, "a new conversation was begun")
+        _, kept = await self._deny_open(inbound, "a new conversation was begun")
+        if kept:
+            return f"{_named(kept)} is open and not yours to turn down, so nothing was forgotten."
         if not await self._lanes.settle(session, SETTLE_SECONDS):
             return "What was running did not end in time, so nothing was forgotten. Please try /new again."
         count = await self._stores.history.clear(inbound.address.session)
@@ -138,16 +142,26 @@ class Commands:
 
     async def _stop(self, inbound: Inbound) -> str:
         """Acts even when the database cannot be written: what runs is stopped first, what is written comes after."""
-        halted = self._lanes.halt(inbound.address.session)
+        session = inbound.address.session
+        doing = self.doing(session)
+        halted = self._lanes.halt(session)
         said = []
         if halted.running:
-            said.append("⏹ Stopped what was running.")
+            what = f"`{doing.replace('`', '´')}`" if doing else "what was running"
+            ended = await self._lanes.settle(session, STOP_SECONDS)
+            said.append(f"⏹ Stopped: {what}." if ended else f"⏹ Stopping {what}; it has not ended yet.")
+        if halted.withdrawn:
+            said.append(f"⏹ Stopped before it began: {_named(halted.withdrawn)}.")
         if halted.dropped:
             count = len(halted.dropped)
             said.append(f"{count} waiting message{'s' if count > 1 else ''} dropped.")
         try:
             await self._drop(halted)
-            said += [f"#{denied} denied." for denied in await self._deny_open(inbound, "")]
+            denied, kept = await self._deny_open(inbound, "")
+            said += [f"#{one} denied." for one in denied]
+            said += [f"#{one} stays open: it is not yours to turn down." for one in kept]
+            for one in halted.withdrawn:
+                await self._desk.taken_back(await self._stores.consents.get(one), inbound.sender)
         except StorageError:
             said.append("The open question could not be closed: the database cannot be written.")
         return " ".join(said) or "Nothing is running here."
@@ -158,18 +172,21 @@ class Commands:
             if dropped.ref.update is not None:
                 await self._stores.inbox.done(dropped.address.bot, dropped.ref.update)
 
-    async def _deny_open(self, inbound: Inbound, reason: str) -> list[str]:
-        """Turn down the session's open questions on behalf of whoever stops it."""
-        closed = []
+    async def _deny_open(self, inbound: Inbound, reason: str) -> tuple[list[ApprovalId], list[ApprovalId]]:
+        """Turn down the session's open questions on behalf of whoever stops it: those that were, and those not theirs."""
+        closed, kept = [], []
         for approval in await self._stores.consents.pending(inbound.address.session):
             ruling = Ruling(ApprovalState.DENIED, inbound.sender, Via.STOP, self._clock.now_ms(), reason)
             try:
                 await self._desk.decide(approval.id, ruling)
-            except ConsentError:
+                closed.append(approval.id)
+            except NotAllowed:
+                kept.append(approval.id)
                 continue
+            except ConsentError:
+                pass  # it lapsed or was decided a moment ago, which closes it just as well
             self._lanes.resume(inbound.address.session, approval.id)
-            closed.append(str(approval.id))
-        return closed
+        return closed, kept
 
     async def _pending(self, inbound: Inbound) -> str:
         pending = await self._stores.consents.pending(inbound.address.session)
@@ -197,18 +214,26 @@ class Commands:
         now = self._clock.now_ms()
         try:
             approval = await self._stores.consents.get(ApprovalId(ident))
-            if approval.place.chat != inbound.address.chat or approval.place.bot != inbound.address.bot:
+            if not approval.concerns(inbound.address):
                 raise NoSuchApproval("not here")
             ruling = Ruling(state, inbound.sender, Via.COMMAND, now, reason.strip())
             await self._desk.decide(approval.id, ruling)
         except NoSuchApproval:
             return f"There is no question #{ident} here."
         except AlreadyDecided as lost:
-            return f"#{ident} was {lost.state} by {lost.decider} {self._clock.clock_text(lost.at_ms)} already."
+            self._lanes.resume(approval.address.session, approval.id)
+            at = self._clock.clock_text(lost.at_ms)
+            if lost.state == ApprovalState.EXPIRED:
+                return f"#{ident} expired {at}, nothing ran."
+            return f"#{ident} was {lost.state} by {lost.decider} {at} already."
         except NotAllowed as refused:
             return refused.message
         self._lanes.resume(approval.address.session, approval.id)
         return ""
+
+
+def _named(approvals: Sequence[ApprovalId]) -> str:
+    return ", ".join(f"#{one}" for one in approvals)
 
 
 def _span(seconds: int) -> str:

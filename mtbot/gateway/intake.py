@@ -3,13 +3,14 @@
 A person who waits for a question to be answered, or wants to stop, is never queued behind the turn that waits.
 """
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from mtbot.approvals.desk import Desk
-from mtbot.domain.errors import AlreadyDecided, NoSuchApproval, NotAllowed, StorageError
-from mtbot.domain.ids import ApprovalId
+from mtbot.domain.errors import AlreadyDecided, ChannelError, NoSuchApproval, NotAllowed, StorageError
+from mtbot.domain.ids import ApprovalId, ChatId
 from mtbot.domain.ports import Clock, Consents, Deliverer, Inbox, Masker, Outbox
 from mtbot.domain.record import (
     Approval,
@@ -27,6 +28,9 @@ from mtbot.domain.turn import Address, Inbound, InboundKind, SurfaceName
 from mtbot.gateway.commands import Commands
 from mtbot.gateway.lanes import Lanes, Offered
 from mtbot.policy.people import Admission, People
+
+MAX_TOLD_GROUPS = 20
+"""Anybody can put a bot into groups; past so many unknown ones since the start the owner hears of no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +65,16 @@ class Intake:
         self._told_groups: set[tuple[str, int]] = set()
         self.ignored: Counter[Admission] = Counter()
 
+    def admits(self, inbound: Inbound) -> bool:
+        """Whether this may come in at all; whoever it is from, it is judged again when it is acted on."""
+        return self._frame.people().admit(inbound) is Admission.ADMIT
+
     async def receive(self, inbound: Inbound) -> None:
-        """Act on ``inbound``; when this returns, its inbox row is closed unless a turn took it."""
+        """Act on ``inbound``; when this returns, its inbox row is closed unless a turn took it or will."""
         admission = self._frame.people().admit(inbound)
         if admission is not Admission.ADMIT:
-            await self._turn_away(inbound, admission)
+            await self._done(inbound)
+            await self.turn_away(inbound)
             return
         if inbound.kind is InboundKind.PRESS:
             await self._done(inbound)
@@ -76,17 +85,18 @@ class Intake:
         else:
             await self._text(inbound)
 
-    async def _turn_away(self, inbound: Inbound, admission: Admission) -> None:
+    async def turn_away(self, inbound: Inbound) -> None:
+        """Count what nobody has to be told of; tell the presser of a button, and the owner of a new group, once."""
+        admission = self._frame.people().admit(inbound)
         self.ignored[admission] += 1
-        await self._done(inbound)
         if inbound.kind is InboundKind.PRESS:
             await self._note(inbound, "You are not on the list of this chat.")
         owner = self._frame.people().owner
         key = (str(inbound.address.bot), int(inbound.address.chat))
-        if admission is Admission.UNKNOWN_GROUP and owner is not None and key not in self._told_groups:
+        told = key in self._told_groups or len(self._told_groups) >= MAX_TOLD_GROUPS
+        if admission is Admission.UNKNOWN_GROUP and owner is not None and not told:
             self._told_groups.add(key)
-            place = Address(SurfaceName.PRIVATE, inbound.address.bot, replace(inbound.address, thread=None).chat)
-            place = replace(place, chat=type(inbound.address.chat)(int(owner)))
+            place = Address(SurfaceName.PRIVATE, inbound.address.bot, ChatId(int(owner)))
             text = (
                 f"I was put into a group that I do not serve (id {inbound.address.chat}). To serve it, add it to "
                 "`channels.telegram.groups` in the configuration."
@@ -105,20 +115,21 @@ class Intake:
         session = inbound.address.session
         offered = self._lanes.offer(session, inbound)
         if offered is Offered.KEPT:
-            waiting = self._lanes.resting(session)
-            if waiting is not None:
-                await self._tell_waiting(inbound, waiting)
+            await self._tell_waiting(inbound, self._lanes.resting(session))
         elif offered is Offered.FULL:
             await self._done(inbound)
             await self._say(
                 inbound, "I am still working on your earlier messages; this one was dropped. /stop clears them."
             )
-        elif offered is Offered.CLOSED:
+        elif offered is Offered.DROPPED:
             await self._done(inbound)
+        # CLOSED: the gateway stops; the row stays open and the next start takes it up
 
-    async def _tell_waiting(self, inbound: Inbound, waiting: ApprovalId) -> None:
+    async def _tell_waiting(self, inbound: Inbound, waiting: ApprovalId | None) -> None:
         mask = self._frame.masker.mask
-        approval = await self._stores.consents.get(waiting)
+        approval = await self._stores.consents.get(waiting) if waiting is not None else None
+        if approval is None or approval.state is not ApprovalState.PENDING:
+            return  # it was ruled on meanwhile, so the message is next without anybody's doing
         card = Card(
             CardKind.NOTICE,
             mask(f"Waiting for #{waiting} above; your message is next."),
@@ -139,7 +150,7 @@ class Intake:
         except StorageError:
             await self._note(inbound, "The database cannot be read, so nothing can be approved now.")
             return
-        if approval.place.chat != inbound.address.chat or approval.place.bot != inbound.address.bot:
+        if not approval.concerns(inbound.address):
             await self._note(inbound, "This button belongs to another chat.")
             return
         if word == ChoiceAction.APPROVE:
@@ -159,6 +170,7 @@ class Intake:
             at = self._frame.clock.clock_text(lost.at_ms)
             what = "expired, nothing ran" if lost.state == ApprovalState.EXPIRED else f"{lost.state} by {lost.decider}"
             await self._answer(inbound, f"Already {what} {at}.")
+            self._lanes.resume(approval.address.session, approval.id)
         except NotAllowed as refused:
             await self._answer(inbound, refused.message)
         except StorageError as error:
@@ -166,22 +178,25 @@ class Intake:
             if state is ApprovalState.DENIED:
                 self._lanes.halt(approval.address.session)
         else:
+            # the lane first: a slow answer to the button must not hold up what was decided
+            self._lanes.resume(approval.address.session, approval.id)
             await self._note(inbound, "Approved." if state is ApprovalState.APPROVED else "Denied.")
-            self._lanes.resume(approval.address.session, approval.id)
-            return
-        if approval.state is not ApprovalState.PENDING:
-            self._lanes.resume(approval.address.session, approval.id)
 
     async def _ask_again(self, inbound: Inbound, approval: Approval) -> None:
-        await self._note(inbound, "Asking again.")
         again = replace(
             inbound,
             address=approval.address,
             kind=InboundKind.TEXT,
             text=f"(The request #{approval.id} expired before anybody answered. Please propose the same call again.)",
             ref=replace(inbound.ref, update=None),
+            addressed=True,
         )
-        self._lanes.offer(approval.address.session, again)
+        if approval.state is not ApprovalState.EXPIRED or not self.admits(again):
+            await self._note(inbound, "This button does nothing any more.")
+            return
+        offered = self._lanes.offer(approval.address.session, again)
+        taken = offered in (Offered.STARTED, Offered.QUEUED, Offered.KEPT)
+        await self._note(inbound, "Asking again." if taken else "I am still working on earlier messages; try again.")
 
     async def _answer(self, inbound: Inbound, text: str) -> None:
         """Tell the person: a note on the button, or a line where there was none."""
@@ -203,12 +218,23 @@ class Intake:
                 quote=inbound.ref.message,
                 silent=True,
             )
-            await self._put(item)
+            try:
+                await self._put(item)
+            except StorageError:
+                # a full disk is when a person most needs to hear what a command did
+                with contextlib.suppress(ChannelError):
+                    await self._frame.presses.deliver(item, None)
 
     async def _put(self, item: OutboxItem) -> None:
         await self._stores.outbox.put(item, now_ms=self._frame.clock.now_ms())
         self._frame.wake()
 
     async def _done(self, inbound: Inbound) -> None:
-        if inbound.ref.update is not None:
+        """Close the inbox row. What stops something goes on without: twice does no harm, and not at all would."""
+        if inbound.ref.update is None:
+            return
+        try:
             await self._stores.inbox.done(inbound.address.bot, inbound.ref.update)
+        except StorageError:
+            if inbound.command != "stop" and inbound.kind is not InboundKind.PRESS:
+                raise

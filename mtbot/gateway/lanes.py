@@ -7,7 +7,7 @@ taken; whatever else comes is kept. No worker, slot or lock is held by a lane th
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from mtbot.domain.ids import ApprovalId, SessionId
@@ -19,9 +19,10 @@ QUEUE_LIMIT = 8
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Go on with the parked turn behind that request."""
+    """Go on with the parked turn behind that request; ``stopped``: only to end it, a yes counts no more."""
 
     approval: ApprovalId
+    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +43,17 @@ class Offered(StrEnum):
     QUEUED = "queued"
     KEPT = "kept"
     FULL = "full"
+    DROPPED = "dropped"
     CLOSED = "closed"
 
 
 @dataclass(frozen=True, slots=True)
 class Halted:
-    """What a stop found: whether a step was running, and the messages that were dropped."""
+    """What a stop found: whether a step was running, the messages that were dropped, the approved that won't run."""
 
     running: bool
-    dropped: tuple[Inbound, ...]
+    dropped: tuple[Inbound, ...] = ()
+    withdrawn: tuple[ApprovalId, ...] = ()
 
 
 @dataclass(slots=True)
@@ -65,22 +68,26 @@ class _Lane:
 
 
 class Lanes:
-    """All lanes of a process. ``step`` does one item and must not raise; at most ``slots`` steps run at once."""
+    """All lanes of a process. ``step`` does one item and must not raise; at most ``slots`` steps run at once.
+
+    ``dropped`` is told of every message that was accepted and will not be worked on here.
+    """
 
     def __init__(self, step: Step, slots: int) -> None:
         self._step = step
         self._slots = asyncio.Semaphore(slots)
         self._lanes: dict[SessionId, _Lane] = {}
         self._closed = False
+        self.dropped: Callable[[Inbound], None] = lambda _inbound: None
 
     def offer(self, session: SessionId, inbound: Inbound) -> Offered:
-        """Queue a message. FULL is answered once per burst, then CLOSED-like silence until there is room again."""
+        """Queue a message. FULL is answered once per burst, then DROPPED; CLOSED: nothing is taken in any more."""
         if self._closed:
             return Offered.CLOSED
         lane = self._lanes.setdefault(session, _Lane())
         if len(lane.items) >= QUEUE_LIMIT:
             told, lane.full_told = lane.full_told, True
-            return Offered.CLOSED if told else Offered.FULL
+            return Offered.DROPPED if told else Offered.FULL
         lane.full_told = False
         lane.items.append(inbound)
         if lane.rests_on is not None:
@@ -94,9 +101,9 @@ class Lanes:
         if self._closed:
             return
         lane = self._lanes.setdefault(session, _Lane())
-        wanted = Resume(approval)
-        if wanted not in lane.resumes:
-            lane.resumes.append(wanted)
+        known = [item.approval for item in (*lane.resumes, lane.current) if isinstance(item, Resume)]
+        if approval not in known:
+            lane.resumes.append(Resume(approval))
         self._wake(session, lane)
 
     def rest(self, session: SessionId, approval: ApprovalId) -> None:
@@ -111,26 +118,35 @@ class Lanes:
     def halt(self, session: SessionId) -> Halted:
         """Cancel the step that runs and drop what is queued, also what only waits for a slot; never waits itself.
 
-        A resting lane goes on resting: its question has to be ruled on.
+        A resting lane goes on resting: its question has to be ruled on. A turn whose yes had not been acted on yet is
+        only ended.
         """
         lane = self._lanes.get(session)
         if lane is None:
-            return Halted(running=False, dropped=())
-        dropped = tuple(lane.items)
+            return Halted(running=False)
+        dropped, running = tuple(lane.items), lane.in_step
         lane.items.clear()
         if lane.worker is not None and lane.current is not None:
             lane.worker.cancel()
-            if not lane.in_step and isinstance(lane.current, Inbound):
+            if isinstance(lane.current, Resume) and not running:
+                lane.resumes.appendleft(lane.current)
+            elif isinstance(lane.current, Inbound) and not running:
                 dropped = (lane.current, *dropped)
-        return Halted(lane.in_step, dropped)
+        withdrawn = tuple(item.approval for item in lane.resumes)
+        lane.resumes = deque(replace(item, stopped=True) for item in lane.resumes)
+        for inbound in dropped:
+            self.dropped(inbound)
+        return Halted(running, dropped, withdrawn)
 
     async def settle(self, session: SessionId, seconds: float) -> bool:
-        """Wait until the session's worker is at rest; False if that took too long."""
-        lane = self._lanes.get(session)
-        if lane is None or lane.worker is None:
-            return True
-        _, late = await asyncio.wait([lane.worker], timeout=seconds)
-        return not late
+        """Wait until the session's lane is at rest; False if that took too long."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        while (lane := self._lanes.get(session)) is not None and lane.worker is not None:
+            left = deadline - asyncio.get_running_loop().time()
+            _, late = await asyncio.wait([lane.worker], timeout=max(0.0, left))
+            if late:
+                return False
+        return True
 
     @property
     def running(self) -> int:
@@ -141,12 +157,22 @@ class Lanes:
         """Take nothing more, cancel what runs, wait for it to be written down; False if that took too long."""
         self._closed = True
         workers = [lane.worker for lane in self._lanes.values() if lane.worker is not None]
+        left = [inbound for lane in self._lanes.values() for inbound in self._unbegun(lane)]
         for worker in workers:
             worker.cancel()
+        for inbound in left:
+            self.dropped(inbound)
         if not workers:
             return True
         _, late = await asyncio.wait(workers, timeout=seconds)
         return not late
+
+    @staticmethod
+    def _unbegun(lane: _Lane) -> tuple[Inbound, ...]:
+        """The messages of a lane that no step has begun with."""
+        if isinstance(lane.current, Inbound) and not lane.in_step:
+            return (lane.current, *lane.items)
+        return tuple(lane.items)
 
     def _wake(self, session: SessionId, lane: _Lane) -> None:
         if lane.worker is None:
@@ -166,6 +192,9 @@ class Lanes:
                 lane.in_step = False
                 lane.current = None
                 lane.rests_on = rest.approval if rest else None
+        except asyncio.CancelledError:
+            # halted while it waited for a slot, or the process ends: what to do next is in the lane, not in here
+            pass
         finally:
             lane.worker, lane.current, lane.in_step = None, None, False
             if not self._closed and self._more(lane):

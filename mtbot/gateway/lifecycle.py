@@ -21,14 +21,20 @@ REPLY_SECONDS = 5.0
 _log = structlog.get_logger()
 
 
+Service = Callable[[], Awaitable[None]]
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a gateway is made of. ``services`` run until they are cancelled; one that ends early ends the gateway."""
+    """What a gateway is made of. ``open`` connects and gives the services, which run until they are cancelled.
+
+    A service that ends early ends the gateway. ``close`` is called in every case but one: something still writes.
+    """
 
     lanes: Lanes
     turns: Turns
     outbox: OutboxWorker
-    services: Sequence[Callable[[], Awaitable[None]]]
+    open: Callable[[], Awaitable[Sequence[Service]]]
     close: Callable[[], Awaitable[None]]
 
 
@@ -54,28 +60,46 @@ class Gateway:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.stop, int(number))
-        tasks = [asyncio.ensure_future(service()) for service in self._parts.services]
-        outbox = asyncio.create_task(self._parts.outbox.run())
-        stopped = asyncio.create_task(self._stop.wait())
-        await asyncio.wait([*tasks, stopped], return_when=asyncio.FIRST_COMPLETED)
+        stopped = asyncio.create_task(self._stopped())
+        tasks = await self._open(stopped)
+        if tasks:
+            await asyncio.wait([*tasks, stopped], return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
-        self.failure = next((task.exception() for task in tasks if task.done() and not task.cancelled()), None)
-        clean = await self._down(tasks, outbox)
+        self.failure = self.failure or _failure_of(tasks)
+        clean = await self._down(tasks)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
         if self.failure is not None or not clean:
             return 1
         return 128 + self._signal if self._signal else 0
 
-    async def _down(self, tasks: Sequence["asyncio.Future[None]"], outbox: "asyncio.Task[None]") -> bool:
+    async def _stopped(self) -> None:
+        await self._stop.wait()
+
+    async def _open(self, stopped: "asyncio.Task[None]") -> list["asyncio.Future[None]"]:
+        """Connect, as long as nobody stops it, and start what is served; nothing if that failed."""
+        services: list[Service] = [self._parts.outbox.run]
+
+        async def connect() -> None:
+            services.extend(await self._parts.open())
+
+        opening = asyncio.create_task(connect())
+        await asyncio.wait([opening, stopped], return_when=asyncio.FIRST_COMPLETED)
+        if not opening.done():
+            opening.cancel()
+            await asyncio.wait([opening])
+            return []
+        self.failure = opening.exception()
+        return [] if self.failure is not None else [asyncio.ensure_future(service()) for service in services]
+
+    async def _down(self, tasks: Sequence["asyncio.Future[None]"]) -> bool:
         """Stop in order; False if something did not end in time (then the store stays open for it)."""
         for task in tasks:
             task.cancel()
         self._parts.turns.closing = True
         drained = await self._parts.lanes.drain(DRAIN_SECONDS)
         said = await self._parts.outbox.close(REPLY_SECONDS)
-        outbox.cancel()
-        await asyncio.gather(*tasks, outbox, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         if not drained:
             _log.error("gateway.drain_timed_out")
             return False
@@ -83,3 +107,9 @@ class Gateway:
             _log.warning("gateway.not_all_said")
         await self._parts.close()
         return True
+
+
+def _failure_of(tasks: Sequence["asyncio.Future[None]"]) -> BaseException | None:
+    """What ended the first service that failed."""
+    ended = (task.exception() for task in tasks if task.done() and not task.cancelled())
+    return next((error for error in ended if error is not None), None)

@@ -5,15 +5,24 @@ because a second question with live buttons is worse than a lost line.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import structlog
 
-from mtbot.domain.errors import Ambiguous, ChannelError, ChatGone, StorageError, Throttled, TokenRejected, Unreachable
+from mtbot.domain.errors import (
+    Ambiguous,
+    ChannelError,
+    ConsentError,
+    MtclawError,
+    StorageError,
+    Throttled,
+    TokenRejected,
+    Unreachable,
+)
 from mtbot.domain.ids import ApprovalId
-from mtbot.domain.ports import Clock, Consents, Deliverer, Outbox
-from mtbot.domain.record import OutboxRow, OutKind
+from mtbot.domain.ports import Clock, Consents, Deliverer, Masker, Outbox
+from mtbot.domain.record import ApprovalState, CardKind, OutboxItem, OutboxRow, OutKind
 from mtbot.domain.turn import SurfaceName
 
 IDLE_SECONDS = 2.0
@@ -33,16 +42,20 @@ class Mail:
 
 
 class OutboxWorker:
-    """Sends until it is closed. ``ways`` maps a surface to its way out."""
+    """Sends until it is closed. ``ways`` maps a surface to its way out.
 
-    def __init__(self, mail: Mail, ways: Mapping[SurfaceName, Deliverer], clock: Clock) -> None:
+    ``on_unasked`` is told of a request whose question will never be seen, and why: nobody can answer it.
+    """
+
+    def __init__(self, mail: Mail, ways: Mapping[SurfaceName, Deliverer], clock: Clock, masker: Masker) -> None:
         self._mail = mail
         self._ways = ways
         self._clock = clock
+        self._masker = masker
         self._more = asyncio.Event()
         self._busy: dict[str, asyncio.Task[None]] = {}
         self._closing = False
-        self.on_gone: Callable[[OutboxRow, ChatGone], None] = lambda _row, _error: None
+        self.on_unasked: Callable[[ApprovalId, str], Awaitable[None]] = _nothing
 
     def wake(self) -> None:
         """Something was queued."""
@@ -52,12 +65,7 @@ class OutboxWorker:
         """Deliver until ``close``."""
         while not self._closing:
             self._more.clear()
-            try:
-                rows = await self._mail.outbox.next([s.value for s in self._ways], self._clock.now_ms())
-            except StorageError as error:
-                _log.error("outbox.unreadable", error=str(error))
-                rows = ()
-            self._start(rows)
+            self._start(await self._due())
             try:
                 async with asyncio.timeout(IDLE_SECONDS):
                     await self._more.wait()
@@ -73,16 +81,23 @@ class OutboxWorker:
             if self._busy:
                 await asyncio.wait(self._busy.values(), timeout=max(0.0, deadline - asyncio.get_running_loop().time()))
                 continue
-            try:
-                rows = await self._mail.outbox.next([s.value for s in self._ways], self._clock.now_ms())
-            except StorageError:
-                break
+            rows = await self._due()
             if not rows:
                 return True
             self._start(rows)
-        for task in self._busy.values():
+        late = list(self._busy.values())
+        for task in late:
             task.cancel()
-        return not self._busy
+        if late:
+            await asyncio.wait(late)
+        return not late
+
+    async def _due(self) -> Sequence[OutboxRow]:
+        try:
+            return await self._mail.outbox.next([s.value for s in self._ways], self._clock.now_ms())
+        except MtclawError as error:
+            _log.error("outbox.unreadable", code=error.code, error=str(error))
+            return ()
 
     def _start(self, rows: Sequence[OutboxRow]) -> None:
         for row in rows:
@@ -95,51 +110,111 @@ class OutboxWorker:
             await self._deliver(row)
         except StorageError as error:
             _log.error("outbox.not_written", row=row.id, error=str(error))
+            await asyncio.sleep(IDLE_SECONDS)  # the row is still there: no use in asking for it at once
+        # One row that cannot be sent must not silence its chat for ever; it is dropped and the log says why.
+        except Exception as error:  # noqa: BLE001
+            _log.exception("outbox.crashed", row=row.id, kind=row.item.kind.value)
+            await self._drop(row, f"it could not be sent: {type(error).__name__}")
         finally:
             self._busy.pop(key, None)
             self._more.set()
 
     async def _deliver(self, row: OutboxRow) -> None:
-        outbox, now = self._mail.outbox, self._clock.now_ms()
-        message = await self._message_of(row.item.approval) if row.item.kind is OutKind.EDIT else None
-        if row.item.kind is OutKind.EDIT and message is None:
-            await outbox.drop(row.id, "its question was never sent")
+        outbox, item = self._mail.outbox, row.item
+        message = await self._message_of(item.approval) if item.kind is OutKind.EDIT else None
+        if item.kind is OutKind.EDIT and message is None:
+            await outbox.drop(row.id, "its question was never sent, or is gone")
             return
         if not await outbox.claim(row.id):
             return
         try:
-            sent = await self._ways[row.item.address.surface].deliver(row.item, message)
+            sent = await self._ways[item.address.surface].deliver(item, message)
         except Throttled as error:
-            await outbox.retry(row.id, now + int(error.retry_after * 1000) + 50)
+            await outbox.retry(row.id, self._clock.now_ms() + int(error.retry_after * 1000) + 50)
         except (Unreachable, TokenRejected) as error:
             await self._again(row, error)
-        except ChatGone as error:
-            await outbox.drop(row.id, str(error))
-            _log.warning("outbox.chat_gone", chat=row.item.address.chat, error=str(error))
-            self.on_gone(row, error)
         except Ambiguous as error:
-            await outbox.drop(row.id, f"ambiguous: {error}")
-            _log.warning("outbox.ambiguous", row=row.id, kind=row.item.kind.value)
+            await self._unsure(row, error)
         except ChannelError as error:
             if error.status >= 500:
                 await self._again(row, error)
                 return
-            await outbox.drop(row.id, str(error))
-            _log.error("outbox.refused", row=row.id, kind=row.item.kind.value, error=str(error))
+            _log.error("outbox.refused", row=row.id, kind=item.kind.value, code=error.code, error=str(error))
+            await self._drop(row, str(error))
         except asyncio.CancelledError:
             await asyncio.shield(outbox.drop(row.id, "ambiguous: the gateway stopped while it was being sent"))
             raise
         else:
-            await outbox.sent(row.id, sent)
+            await self._note_sent(row, sent)
+
+    async def _note_sent(self, row: OutboxRow, message: int | None) -> None:
+        """Write down that it is sent, as soon as that is possible: until then nothing else goes to that chat."""
+        while True:
+            try:
+                await self._mail.outbox.sent(row.id, message)
+            except StorageError as error:
+                _log.error("outbox.not_written", row=row.id, error=str(error))
+                await asyncio.sleep(IDLE_SECONDS)
+            else:
+                return
+
+    async def _unsure(self, row: OutboxRow, error: Ambiguous) -> None:
+        """It may have arrived. An edit is done again; a question is followed by its words without buttons."""
+        _log.warning("outbox.ambiguous", row=row.id, kind=row.item.kind.value)
+        if row.item.kind is OutKind.EDIT:
+            await self._again(row, error)
+            return
+        await self._mail.outbox.drop(row.id, f"ambiguous: {error}")
+        again = await self._in_words(row.item)
+        if again is not None:
+            await self._mail.outbox.put(again, now_ms=self._clock.now_ms())
+
+    async def settle_ambiguous(self, rows: Sequence[OutboxRow]) -> None:
+        """Rows that a dead process may or may not have sent: treated as if the connection had just broken."""
+        for row in rows:
+            await self._unsure(row, Ambiguous("the process ended while it was being sent"))
+
+    async def _in_words(self, item: OutboxItem) -> OutboxItem | None:
+        """An open question without buttons, to be answered by its name; a second live keyboard is never made."""
+        if item.kind is not OutKind.CARD or item.card is None or item.approval is None:
+            return None
+        try:
+            approval = await self._mail.consents.get(item.approval)
+        except ConsentError:
+            return None
+        if approval.state is not ApprovalState.PENDING:
+            return None
+        said = self._masker.mask(
+            f"I can't tell whether this question reached you. To answer it: `/approve {approval.id}` or `/deny {approval.id}`"
+        )
+        card = replace(item.card, kind=CardKind.NOTICE, choices=(), lines=(*item.card.lines, said), silent=False)
+        return OutboxItem(OutKind.NOTICE, item.address, card=card, quote=item.quote)
+
+    async def _drop(self, row: OutboxRow, why: str) -> None:
+        """Never to be sent; a question that nobody will see is taken back, so that its turn does not wait in vain."""
+        try:
+            await self._mail.outbox.drop(row.id, why)
+            if row.item.kind is OutKind.CARD and row.item.approval is not None:
+                await self.on_unasked(row.item.approval, why)
+        except MtclawError as error:
+            _log.error("outbox.not_written", row=row.id, code=error.code, error=str(error))
 
     async def _again(self, row: OutboxRow, error: ChannelError) -> None:
         """Back off: 1, 2, 4 ... up to 60 s; a question is kept for as long as it may be answered."""
         if row.attempts >= MAX_ATTEMPTS and row.item.kind is not OutKind.CARD:
-            await self._mail.outbox.drop(row.id, f"gave up: {error}")
             _log.error("outbox.gave_up", row=row.id, error=str(error))
+            await self._mail.outbox.drop(row.id, f"gave up: {error}")
             return
         wait = min(60_000, 1000 * 2 ** min(row.attempts, 6))
         await self._mail.outbox.retry(row.id, self._clock.now_ms() + wait)
 
     async def _message_of(self, approval: ApprovalId | None) -> int | None:
-        return None if approval is None else (await self._mail.consents.get(approval)).message
+        """The message of a question; None if there is none, also when its session was cleared meanwhile."""
+        try:
+            return None if approval is None else (await self._mail.consents.get(approval)).message
+        except ConsentError:
+            return None
+
+
+async def _nothing(_approval: ApprovalId, _why: str) -> None:
+    return

@@ -4,21 +4,36 @@ Nothing that may have run is run again. What was cut off is written down as inte
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
 
 from mtbot.approvals.desk import Desk
-from mtbot.domain.errors import MtclawError
-from mtbot.domain.ids import BotName, ThreadId
-from mtbot.domain.ports import AuditLog, Clock, Consents, CrashLog, Inbox, Masker, Outbox
-from mtbot.domain.record import AuditEvent, Card, CardKind, EventKind, InboxRow, OutboxItem, OutKind
-from mtbot.domain.turn import Address, SurfaceName
+from mtbot.domain.errors import ConsentError, MtclawError
+from mtbot.domain.ids import ApprovalId, BotName, SessionId, ThreadId, TurnId
+from mtbot.domain.ports import AuditLog, Clock, Consents, CrashLog, History, Inbox, Masker, Outbox, TurnFlush
+from mtbot.domain.record import (
+    Approval,
+    ApprovalState,
+    AuditEvent,
+    Card,
+    CardKind,
+    EventKind,
+    InboxRow,
+    OutboxItem,
+    OutboxRow,
+    OutKind,
+    Ruling,
+    Via,
+)
+from mtbot.domain.turn import SYSTEM, Address, Message, Role, SurfaceName, Usage
 from mtbot.gateway.lanes import Lanes
 
 LOOK_SECONDS = 5.0
 """How often rulings that another process made are looked for."""
+
+CUT_OFF = "Cut off: I am back. This was running; how it ended is unknown, and I have not run it again:"
 
 _log = structlog.get_logger()
 
@@ -32,6 +47,7 @@ class Leftovers:
     consents: Consents
     inbox: Inbox
     outbox: Outbox
+    history: History
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +60,11 @@ class Swept:
 
 
 class Recovery:
-    """Sweeps at start and watches afterwards."""
+    """Sweeps at start and watches afterwards.
+
+    ``serves`` says which places are this process's own: a turn of another one is never taken up. ``unsure`` deals with
+    what a dead process was sending.
+    """
 
     def __init__(self, left: Leftovers, desk: Desk, lanes: Lanes, clock: Clock, masker: Masker) -> None:
         self._left = left
@@ -53,10 +73,14 @@ class Recovery:
         self._clock = clock
         self._masker = masker
         self.wake: Callable[[], None] = lambda: None
+        self.serves: Callable[[Address], bool] = lambda _address: True
+        self.unsure: Callable[[Sequence[OutboxRow]], Awaitable[None]] = _leave
 
     async def sweep(self, bots: tuple[BotName, ...], address_of: Callable[[InboxRow], Address | None]) -> Swept:
         """Bring the state of a dead process to rest; the returned rows are to be taken in again."""
-        interrupted = await self._interrupted()
+        pending = [one for one in await self._left.consents.pending() if self.serves(one.address)]
+        interrupted = await self._interrupted(pending)
+        asked = await self._asked_for(pending)
         again: list[InboxRow] = []
         cut = 0
         for bot in bots:
@@ -66,20 +90,34 @@ class Recovery:
                     continue
                 await self._left.inbox.done(row.bot, row.update)
                 address = address_of(row)
-                if address is not None:
-                    cut += 1
-                    text = (
-                        "I was cut off while I worked on your last message. Nothing is repeated by itself; ask again."
-                    )
-                    await self._tell(OutboxItem(OutKind.NOTICE, address, text=self._masker.mask(text)))
-        for approval in await self._left.consents.pending():
+                if address is None or (row.bot, row.update) in asked or address.session in interrupted:
+                    continue
+                cut += 1
+                text = "I was cut off while I worked on your last message. Nothing is repeated by itself; ask again."
+                await self._tell(OutboxItem(OutKind.NOTICE, address, text=self._masker.mask(text)))
+        for approval in pending:
             self._lanes.rest(approval.address.session, approval.id)
+        await self.unsure(await self._left.outbox.ambiguous())
         await self.look()
-        return Swept(tuple(again), interrupted, cut)
+        return Swept(tuple(again), len(interrupted), cut)
 
-    async def _interrupted(self) -> int:
-        events = await self._left.crashes.unfinished()
-        for event in events:
+    async def _asked_for(self, pending: Sequence[Approval]) -> set[tuple[BotName, int | None]]:
+        """The messages whose turns wait for an answer, so that nothing of them was cut off."""
+        found: set[tuple[BotName, int | None]] = set()
+        for approval in pending:
+            try:
+                state = await self._left.consents.parked(approval.turn)
+            except MtclawError as error:
+                _log.error("recovery.unreadable_turn", approval=approval.id, code=error.code, error=str(error))
+                continue
+            if state is not None:
+                found.add((state.address.bot, state.ref.update))
+        return found
+
+    async def _interrupted(self, pending: Sequence[Approval]) -> set[SessionId]:
+        """Write down what was running, tell its chat, and leave a note for the session's next turn; their sessions."""
+        sessions = set()
+        for event in await self._left.crashes.unfinished():
             draft = replace(
                 event.draft,
                 kind=EventKind.INTERRUPTED,
@@ -88,27 +126,53 @@ class Recovery:
                 detail=f"started={event.seq}",
             )
             await self._left.log.append(draft)
+            sessions.add(event.draft.session)
             address = address_of_event(event)
             if address is not None:
-                await self._tell(OutboxItem(OutKind.NOTICE, address, card=self._cut_off_card(event)))
-        return len(events)
+                card = self._cut_off_card(event, [one for one in pending if one.address.session == address.session])
+                await self._leave_note(event, address, OutboxItem(OutKind.NOTICE, address, card=card))
+        return sessions
 
-    def _cut_off_card(self, event: AuditEvent) -> Card:
+    async def _leave_note(self, event: AuditEvent, address: Address, item: OutboxItem) -> None:
+        """The turn's own entries are gone with its process: the model is told what the person is told."""
         mask = self._masker.mask
-        at = self._clock.clock_text(event.draft.at_ms)
-        return Card(
-            CardKind.NOTICE,
-            mask("Cut off: I am back. This was running; how it ended is unknown, and I have not run it again:"),
-            mask(event.draft.command),
-            (mask(f"started {at}"),),
+        said = (
+            f"{CUT_OFF}\n{event.draft.command}\n(started {self._clock.clock_text(event.draft.at_ms)}; "
+            "do not run it again unless the person asks for it)"
         )
+        entries = (
+            Message(Role.USER, "(A message of mine was being worked on when the process of the bot ended.)"),
+            Message(Role.ASSISTANT, str(mask(said))),
+        )
+        turn = TurnId(f"interrupted-{event.seq}")
+        await self._left.history.flush(TurnFlush(turn, address, entries, Usage(), (item,)), self._clock.now_ms())
+        self.wake()
+
+    def _cut_off_card(self, event: AuditEvent, still_open: Sequence[Approval]) -> Card:
+        mask = self._masker.mask
+        lines = [f"Started {self._clock.clock_text(event.draft.at_ms)}"]
+        if event.draft.approval is not None:
+            lines[0] += f" · approved as #{event.draft.approval}"
+        for approval in still_open:
+            until = self._clock.clock_text(approval.expires_ms)
+            lines.append(f"Still open from before: #{approval.id} (until {until}). Its buttons work.")
+        return Card(CardKind.NOTICE, mask(CUT_OFF), mask(event.draft.command), tuple(map(mask, lines)))
 
     async def look(self) -> None:
-        """Let what is due lapse, and go on with every turn that was ruled on (also by another process)."""
-        for approval in await self._desk.lapse_due():
-            self._lanes.resume(approval.address.session, approval.id)
+        """Let what is due lapse, and go on with every turn of ours that was ruled on (also by another process)."""
+        await self._desk.lapse_due()
         for approval in await self._left.consents.resumable():
-            self._lanes.resume(approval.address.session, approval.id)
+            if self.serves(approval.address):
+                self._lanes.resume(approval.address.session, approval.id)
+
+    async def unasked(self, approval: ApprovalId, why: str) -> None:
+        """A question that nobody will see: close it, so that its turn goes on without it."""
+        ruling = Ruling(ApprovalState.EXPIRED, SYSTEM, Via.EXPIRY, self._clock.now_ms(), f"no_approver: {why}")
+        try:
+            row = await self._desk.decide(approval, ruling)
+        except ConsentError:
+            return
+        self._lanes.resume(row.address.session, row.id)
 
     async def watch(self) -> None:
         """Look again and again: every five seconds, and when the next question lapses."""
@@ -129,6 +193,10 @@ class Recovery:
     async def _tell(self, item: OutboxItem) -> None:
         await self._left.outbox.put(item, now_ms=self._clock.now_ms())
         self.wake()
+
+
+async def _leave(_rows: Sequence[OutboxRow]) -> None:
+    return
 
 
 def address_of_event(event: AuditEvent) -> Address | None:

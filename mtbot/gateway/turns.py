@@ -6,16 +6,18 @@ person hears of it.
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import structlog
 
 from mtbot.agent.loop import Agent, close_open_calls
-from mtbot.domain.errors import MtclawError, NoSuchApproval
+from mtbot.domain.errors import MtclawError, NoSuchApproval, StorageError
 from mtbot.domain.ids import BotName, SessionId
 from mtbot.domain.ports import Clock, Consents, History, Inbox, Leases, Masker, Names, Signs, TurnFlush
-from mtbot.domain.record import Approval, ApprovalState, Card, CardKind, OutboxItem, OutKind
+from mtbot.domain.record import Approval, ApprovalState, Card, CardKind, OutboxItem, OutKind, Ruling, Via
 from mtbot.domain.turn import (
     Failed,
     Inbound,
@@ -27,16 +29,25 @@ from mtbot.domain.turn import (
     ToolCall,
     TurnEnd,
     TurnState,
+    Usage,
 )
 from mtbot.gateway.lanes import Item, Rest, Resume
+from mtbot.redaction.display import display
 
 NO_REPLY = "NO_REPLY"
+STOPPED = "(stopped by the person)"
+SHUT_DOWN = "I was shut down in the middle of this. What had run is above; ask again if it is still wanted."
 HISTORY_BYTES = 262_144
 LEASE_MS = 60_000
 LEASE_TRIES = 130
+HOLD_TRIES = 4
+LEASE_PAUSE = 0.5
+CANCELED = "canceled"
+"""The reason of a request whose asker went away: there is nobody to tell."""
 SHOWN_RUNS = 12
 
 _log = structlog.get_logger()
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +89,8 @@ class Turns:
         self._stores = stores
         self._frame = frame
         self._watchers: dict[SessionId, Callable[[Finished], None]] = {}
+        self._working: dict[SessionId, list[TurnState]] = {}
+        self._held: set[SessionId] = set()
         self.wake: Callable[[], None] = lambda: None
         self.closing = False
 
@@ -85,10 +98,43 @@ class Turns:
         """Have ``watcher`` called once with the end of the session's next turn."""
         self._watchers[session] = watcher
 
+    def forget(self, inbound: Inbound) -> None:
+        """That message was dropped before a turn began with it: whoever waits for the turn's end is told."""
+        self._finished(self._fresh(inbound), "", "dropped")
+
+    def doing(self, session: SessionId) -> str:
+        """The call that the session's turn is at, in one masked line; empty when it is at none."""
+        kept = self._working.get(session)
+        if not kept or not kept[-1].open_calls:
+            return ""
+        call = kept[-1].open_calls[0]
+        try:
+            said = str(json.loads(call.arguments)["command"])
+        except (ValueError, KeyError, TypeError):
+            said = call.name
+        line = " ".join(display(str(self._frame.masker.mask(said))).split())
+        return line if len(line) <= 200 else f"{line[:199]}…"
+
+    @contextlib.asynccontextmanager
+    async def holding(self, session: SessionId) -> AsyncIterator[bool]:
+        """Keep the session's lease also between steps, while a question is open; False if another process has it."""
+        got = await self._lease(session, HOLD_TRIES)
+        renewer = asyncio.create_task(self._renew(session)) if got else None
+        if got:
+            self._held.add(session)
+        try:
+            yield got
+        finally:
+            self._held.discard(session)
+            if renewer is not None:
+                renewer.cancel()
+                await self._release(session)
+
     async def step(self, session: SessionId, item: Item) -> Rest | None:
         """Do one item of a lane. Never raises: a fault of ours becomes a sentence, a log line and a closed turn."""
         kept: list[TurnState] = []
         renewer: asyncio.Task[None] | None = None
+        self._working[session] = kept
         try:
             if not await self._lease(session):
                 return await self._busy(item)
@@ -97,39 +143,43 @@ class Turns:
                 return await self._resume(item, kept)
             return await self._begin(item, kept)
         except asyncio.CancelledError:
-            await self._shielded(self._cut_off(kept))
-            return None
+            try:
+                return await _whole(self._cut_off(kept, item))
+            except MtclawError as error:
+                _log.error("turn.not_cut_off", session=session, code=error.code, error=str(error))
+                return None
         except MtclawError as error:
             _log.error("turn.failed", session=session, code=error.code, error=str(error))
-            await self._shielded(
-                self._broken(kept, item, f"That did not work: {self._frame.masker.mask(error.message)}")
-            )
-            return None
+            told = f"That did not work: {self._frame.masker.mask(error.message)}"
+            return await _whole(self._broken(kept, item, told, passing=isinstance(error, StorageError)))
         # The last line of a lane: whatever it is, the session must live and the person must hear of it.
         except Exception:  # noqa: BLE001
             _log.exception("turn.crashed", session=session)
-            await self._shielded(
-                self._broken(kept, item, "Something went wrong inside me. The owner finds it in the log.")
-            )
-            return None
+            told = "Something went wrong inside me. The owner finds it in the log."
+            return await _whole(self._broken(kept, item, told))
         finally:
+            self._working.pop(session, None)
             if renewer is not None:
                 renewer.cancel()
-            await self._shielded(self._release(session))
+            if session not in self._held:
+                await _whole(self._release(session))
 
-    async def _begin(self, inbound: Inbound, kept: list[TurnState]) -> Rest | None:
-        frame = self._frame
-        await self._take(inbound)
-        session = inbound.address.session
-        history = await self._stores.history.load(session, frame.history_turns(session), HISTORY_BYTES)
-        state = TurnState(
-            id=frame.names.turn(),
+    def _fresh(self, inbound: Inbound) -> TurnState:
+        """A turn that begins with ``inbound``."""
+        return TurnState(
+            id=self._frame.names.turn(),
             address=inbound.address,
             requester=inbound.sender,
             ref=inbound.ref,
             messages=(Message(Role.USER, inbound.text),),
         )
+
+    async def _begin(self, inbound: Inbound, kept: list[TurnState]) -> Rest | None:
+        frame, state = self._frame, self._fresh(inbound)
         kept.append(state)
+        await self._take(inbound)
+        session = inbound.address.session
+        history = await self._stores.history.load(session, frame.history_turns(session), HISTORY_BYTES)
         frame.signs.working(state.address)
         try:
             return await self._settle(await self._agent.advance(state, history, kept.append))
@@ -143,11 +193,12 @@ class Turns:
         except NoSuchApproval:
             return None
         state = await self._stores.consents.parked(approval.turn)
-        if state is None:
-            return None
-        if approval.state is ApprovalState.PENDING:
-            return Rest(approval.id)
+        if state is None or not await self._is_unused(item):
+            return await self._open_question(approval.address.session)
         kept.append(state)
+        if item.stopped and approval.ruling is not None:
+            # the yes was not acted on yet, and whoever stops the turn takes it back
+            approval = replace(approval, state=ApprovalState.DENIED, ruling=_taken_back(approval.ruling))
         session = state.session
         history = await self._stores.history.load(session, frame.history_turns(session), HISTORY_BYTES)
         frame.signs.working(state.address)
@@ -155,6 +206,15 @@ class Turns:
             return await self._settle(await self._agent.resume(state, approval, history, kept.append), approval)
         finally:
             frame.signs.resting(state.address)
+
+    async def _is_unused(self, item: Resume) -> bool:
+        """Whether a parked turn waits for this very request, and it is ruled on: a late second call finds neither."""
+        return any(one.id == item.approval for one in await self._stores.consents.resumable())
+
+    async def _open_question(self, session: SessionId) -> Rest | None:
+        """What the session's lane has to rest on, by the store and not by memory."""
+        pending = await self._stores.consents.pending(session)
+        return Rest(pending[0].id) if pending else None
 
     async def _settle(self, end: TurnEnd, approval: Approval | None = None) -> Rest | None:
         if isinstance(end, Parked):
@@ -165,39 +225,63 @@ class Turns:
             await self._flush(state, end.text, end.code)
             return None
         assert isinstance(end, Reply)
-        silent = approval is not None and approval.state is ApprovalState.REVOKED
+        silent = approval is not None and approval.ruling is not None and approval.ruling.reason == CANCELED
+        silent = silent or (approval is not None and approval.state is ApprovalState.REVOKED)
         await self._flush(end.state, end.text, "", silent=silent)
         return None
 
-    async def _cut_off(self, kept: list[TurnState]) -> None:
+    async def _cut_off(self, kept: list[TurnState], item: Item) -> Rest | None:
         """A turn that was cancelled: by /stop (whose answer tells the person) or because the gateway stops."""
+        if isinstance(item, Resume) and (self.closing or not kept) and await self._is_unused(item):
+            # nothing of the ruling was acted on: the next start does, or, after a stop, nobody
+            return Rest(item.approval) if self.closing else await self._resume(replace(item, stopped=True), kept)
         if not kept:
-            return
-        state = close_open_calls(kept[-1])
-        note = "I was shut down in the middle of this. What had run is above; ask again if it is still wanted."
-        text = note if self.closing else ""
-        state = state.say(Message(Role.ASSISTANT, note if self.closing else "(stopped by the person)"))
-        await self._flush(state, text, "shutdown" if self.closing else "stopped")
+            if isinstance(item, Resume):
+                return None
+            if self.closing:
+                # its row is open, so the next start takes the message up
+                self.forget(item)
+                return None
+            kept = [self._fresh(item)]
+        text = SHUT_DOWN if self.closing else ""
+        state = close_open_calls(kept[-1]).say(Message(Role.ASSISTANT, text or STOPPED))
+        return await self._last_words(state, text, "shutdown" if self.closing else "stopped")
 
-    async def _broken(self, kept: list[TurnState], item: Item, text: str) -> None:
-        """A turn that failed inside: write down what there is; if even that fails, the log has it."""
-        if not kept:
-            if isinstance(item, Inbound):
-                self._finished(
-                    TurnState(self._frame.names.turn(), item.address, item.sender, item.ref, ()), text, "internal"
-                )
-            return
-        state = close_open_calls(kept[-1]).say(Message(Role.ASSISTANT, text))
+    async def _broken(self, kept: list[TurnState], item: Item, text: str, *, passing: bool = False) -> Rest | None:
+        """A turn that failed inside: write down what there is; if even that fails, the log has it.
+
+        ``passing``: the database may come back, and a ruling that was not acted on is tried again then.
+        """
+        if not kept and isinstance(item, Resume):
+            if passing:
+                return Rest(item.approval)
+            return await self._give_up(item, text)
+        state = kept[-1] if kept else self._fresh(item) if isinstance(item, Inbound) else None
+        assert state is not None
+        return await self._last_words(close_open_calls(state).say(Message(Role.ASSISTANT, text)), text, "internal")
+
+    async def _give_up(self, item: Resume, text: str) -> Rest | None:
+        """A parked turn that cannot be read any more: close it, and say so where it was."""
+        with contextlib.suppress(MtclawError):
+            approval = await self._stores.consents.get(item.approval)
+            reply = OutboxItem(OutKind.REPLY, approval.address, text=self._frame.masker.mask(text))
+            lost = TurnFlush(approval.turn, approval.address, (), Usage(), (reply,))
+            await self._stores.history.flush(lost, self._frame.clock.now_ms())
+            self.wake()
+        return None
+
+    async def _last_words(self, state: TurnState, text: str, code: str) -> Rest | None:
         try:
-            await self._flush(state, text, "internal")
+            await self._flush(state, text, code)
         except MtclawError as error:
             _log.error("turn.not_written", session=state.session, code=error.code, error=str(error))
-            self._finished(state, text, "internal")
+            self._finished(state, text, code)
+        return None
 
     async def _busy(self, item: Item) -> Rest | None:
         """Another process works in this session and did not finish in time."""
         if isinstance(item, Inbound):
-            state = TurnState(self._frame.names.turn(), item.address, item.sender, item.ref, ())
+            state = replace(self._fresh(item), messages=())
             await self._flush(state, "This conversation is in use by another process. Please try again.", "busy")
             return None
         return Rest(item.approval)
@@ -248,14 +332,15 @@ class Turns:
         if state.ref.update is not None:
             await self._stores.inbox.done(state.address.bot, state.ref.update)
 
-    async def _lease(self, session: SessionId) -> bool:
-        """Take the session's lease; another process gets a minute to finish."""
+    async def _lease(self, session: SessionId, tries: int = LEASE_TRIES) -> bool:
+        """Take the session's lease; another process gets a while to finish."""
         frame = self._frame
-        for _ in range(LEASE_TRIES):
+        for attempt in range(tries):
+            if attempt:
+                await asyncio.sleep(LEASE_PAUSE)
             now = frame.clock.now_ms()
             if await self._stores.leases.acquire(session, frame.holder, now, now + LEASE_MS):
                 return True
-            await asyncio.sleep(0.5)
         return False
 
     async def _renew(self, session: SessionId) -> None:
@@ -273,10 +358,19 @@ class Turns:
         except MtclawError as error:
             _log.warning("lease.not_released", session=session, error=str(error))
 
-    @staticmethod
-    async def _shielded(work: Coroutine[None, None, None]) -> None:
-        """Finish ``work`` even if the lane is cancelled meanwhile."""
-        await asyncio.shield(asyncio.ensure_future(work))
+
+async def _whole(work: Coroutine[None, None, _T]) -> _T:
+    """Do ``work`` to its end, however often the lane is cancelled meanwhile: the step is ending anyway."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait([task])
+    return task.result()
+
+
+def _taken_back(ruling: Ruling) -> Ruling:
+    """The ruling after its turn was stopped before anything ran."""
+    return replace(ruling, state=ApprovalState.DENIED, via=Via.STOP)
 
 
 def ran_line(ran: tuple[str, ...]) -> str:

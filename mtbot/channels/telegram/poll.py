@@ -7,7 +7,8 @@ press or /stop never waits behind another update of its chat.
 import asyncio
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
+from typing import Protocol
 
 import structlog
 from aiogram.types import Update
@@ -25,17 +26,32 @@ LONGEST_PAUSE = 30.0
 CONFLICT_PAUSE = 5.0
 
 _log = structlog.get_logger()
-Receive = Callable[[Inbound], Awaitable[None]]
+
+
+class Door(Protocol):
+    """Where what people said goes in (gateway/intake)."""
+
+    def admits(self, inbound: Inbound) -> bool:
+        """Whether it may come in at all; what may not leaves no trace on disk."""
+        ...
+
+    async def turn_away(self, inbound: Inbound) -> None:
+        """Deal with what may not come in."""
+        ...
+
+    async def receive(self, inbound: Inbound) -> None:
+        """Act on what was stored."""
+        ...
 
 
 class Poller:
     """Polls for one bot and hands on what people said."""
 
-    def __init__(self, transport: Transport, me: Me, inbox: Inbox, receive: Receive, clock: Clock) -> None:
+    def __init__(self, transport: Transport, me: Me, inbox: Inbox, door: Door, clock: Clock) -> None:
         self._transport = transport
         self._me = me
         self._inbox = inbox
-        self._receive = receive
+        self._door = door
         self._clock = clock
         self._offset: int | None = None
         self._chains: dict[Address, asyncio.Task[None]] = {}
@@ -71,11 +87,23 @@ class Poller:
         updates = await self._transport.updates(self._offset)
         self.last_success_ms = self._clock.now_ms()
         rows = [row for row in map(self._row, updates) if row is not None]
-        new = await self._inbox.store(rows, self._clock.now_ms())
+        read = [(row, inbound) for row in rows if (inbound := self.read(row)) is not None]
+        admitted = {row: inbound for row, inbound in read if self._door.admits(inbound)}
+        try:
+            new = await self._inbox.store(list(admitted), self._clock.now_ms())
+        except StorageError:
+            # nothing is confirmed, so all of it comes again; what a person wants stopped cannot wait for that
+            for inbound in admitted.values():
+                if inbound.command == "stop":
+                    self._start(self._safely(self._door.receive(inbound)))
+            raise
         if rows:
             self._offset = rows[-1].update + 1
+        for row, inbound in read:
+            if row not in admitted:
+                self._start(self._safely(self._door.turn_away(inbound)))
         for row in new:
-            self.take_in(row)
+            self._act(admitted[row])
 
     def _tell_conflict(self, error: PollConflict) -> None:
         if not self._conflict_told:
@@ -105,13 +133,17 @@ class Poller:
         return translate(update, self._me)
 
     def take_in(self, row: InboxRow) -> None:
-        """Act on a stored update in the background, in order within its chat."""
+        """Act on an update that an earlier process stored, in the background."""
         inbound = self.read(row)
         if inbound is None:
-            self._start(self._inbox.done(row.bot, row.update))
-            return
+            self._start(self._safely(self._inbox.done(row.bot, row.update)))
+        else:
+            self._act(inbound)
+
+    def _act(self, inbound: Inbound) -> None:
+        """In order within its place; presses and /stop at once."""
         if inbound.kind is InboundKind.PRESS or inbound.command == "stop":
-            self._start(self._safely(inbound))
+            self._start(self._safely(self._door.receive(inbound)))
             return
         before = self._chains.get(inbound.address)
         task = asyncio.create_task(self._after(before, inbound))
@@ -130,13 +162,16 @@ class Poller:
     async def _after(self, before: "asyncio.Task[None] | None", inbound: Inbound) -> None:
         if before is not None:
             await asyncio.wait([before])
-        await self._safely(inbound)
+        await self._safely(self._door.receive(inbound))
 
-    async def _safely(self, inbound: Inbound) -> None:
+    async def _safely(self, work: Awaitable[None]) -> None:
         try:
-            await self._receive(inbound)
+            await work
         except MtclawError as error:
             _log.error("intake.failed", bot=self._me.name, code=error.code, error=str(error))
+        # One message that cannot be dealt with must not end the chain of its chat; its row stays for the next start.
+        except Exception:  # noqa: BLE001
+            _log.exception("intake.crashed", bot=self._me.name)
 
     async def settle(self) -> None:
         """Wait until everything taken in has been acted on."""

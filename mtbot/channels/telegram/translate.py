@@ -34,8 +34,13 @@ def translate(update: Update, me: Me) -> Inbound | None:
 
 def _press(query: CallbackQuery, update_id: int, me: Me) -> Inbound | None:
     message = query.message
-    if query.from_user.is_bot or message is None:
+    if query.from_user.is_bot:
         return None
+    if message is None:
+        # a press on something that Telegram does not show any more: it means nothing here, but wants an answer
+        address = Address(SurfaceName.PRIVATE, me.name, ChatId(query.from_user.id))
+        ref = SourceRef(update_id)
+        return Inbound(address, _actor(query.from_user), ref, InboundKind.PRESS, "", press_id=query.id)
     chat = message.chat
     thread = None
     if not isinstance(message, InaccessibleMessage):
