@@ -198,6 +198,9 @@ def _obstacle(argv: Argv, rule: AllowRule, match: Match, context: AllowContext) 
 
 
 def _operand_trouble(operand: Operand, context: AllowContext) -> str | None:
+    if operand.word.startswith("~"):
+        # nothing expands it here: the program would open a file of that very name
+        return f"{operand.word} is no path that could be looked up"
     fact = context.paths.get(operand.word)
     if fact is None:
         return f"nobody looked where {operand.word} leads"

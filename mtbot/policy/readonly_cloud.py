@@ -59,11 +59,11 @@ def options_only_select(rest: list[str], letters: str) -> bool:
 
 
 _AWS_SERVICES = words(
-    """acm apigateway apigatewayv2 application-autoscaling athena autoscaling backup batch budgets ce cloudformation cloudfront cloudtrail cloudwatch
-    cognito-idp config cur dax directconnect dms docdb ds dynamodb ec2 ecr ecs efs eks elasticache elb elbv2 emr events firehose fsx glacier glue
+    """acm apigatewayv2 application-autoscaling athena autoscaling backup batch budgets ce cloudformation cloudfront cloudtrail cloudwatch
+    cognito-idp config cur dax dms docdb ds dynamodb ec2 ecr ecs efs eks elasticache elb elbv2 events firehose fsx glacier glue
     guardduty health iam inspector2 kafka kinesis kms lambda logs mq neptune networkmanager opensearch organizations pricing rds redshift resource-groups
-    resourcegroupstaggingapi route53 route53domains s3api sagemaker secretsmanager securityhub servicediscovery service-quotas ses sesv2 shield sns sqs
-    ssm states stepfunctions storagegateway sts support transfer waf wafv2 workspaces xray"""
+    resourcegroupstaggingapi route53 route53domains s3api secretsmanager securityhub servicediscovery service-quotas ses sesv2 shield sns sqs
+    ssm states stepfunctions sts support transfer waf wafv2 workspaces xray"""
 )
 
 _AWS_GETS = {
@@ -90,9 +90,9 @@ _AWS_GETS = {
 _AWS_LEFT_OUT = words(
     """lambda:list-functions lambda:list-versions-by-function ecs:describe-task-definition ecs:describe-tasks ec2:describe-instance-attribute
     ec2:describe-launch-template-versions ec2:describe-spot-fleet-requests cognito-idp:describe-user-pool-client cognito-idp:describe-identity-provider
-    batch:describe-job-definitions batch:describe-jobs autoscaling:describe-launch-configurations sagemaker:describe-model
-    sagemaker:describe-training-job emr:describe-cluster emr:list-steps mq:describe-user
-    apigateway:get-api-keys ec2:describe-vpn-connections dms:describe-endpoints transfer:describe-user"""
+    batch:describe-job-definitions batch:describe-jobs autoscaling:describe-launch-configurations:describe-model
+   :describe-training-job mq:describe-user
+    ec2:describe-vpn-connections dms:describe-endpoints transfer:describe-user"""
 )
 
 _AWS_LOOKS = re.compile(r"(?:describe|list|search)-[a-z0-9-]+")
@@ -139,7 +139,7 @@ def _match_aws(argv: Argv) -> Match | None:
 
 _AZ_GROUPS = words(
     """account acr ad advisor aks apim appconfig appservice batch billing boards bicep cdn cloud cognitiveservices consumption container containerapp
-    cosmosdb deployment devops disk disk-encryption-set dns eventgrid eventhubs extension feature functionapp group hdinsight identity image iot keyvault
+    cosmosdb deployment devops disk disk-encryption-set dns eventgrid eventhubs extension feature functionapp group identity image iot keyvault
     lock logicapp managedapp maps ml monitor mysql netappfiles network pipelines policy postgres ppg provider quantum redis repos resource role search
     security servicebus sig snapshot sql sshkey staticwebapp storage synapse tag ts version vm vmss webapp"""
 )

@@ -105,10 +105,10 @@ _ENGINES = flat(
             "top / top web e / top web eww",
         ),
         _engine(
-            "port / container port / diff / container diff / history / image history",
+            "port / container port / diff / container diff",
             grammar(f"-qH {_FORMAT} --no-trunc --quiet --human", "item num?"),
-            "port web 80 / diff web / history --no-trunc app",
-            "port / diff --x a / history a b",
+            "port web 80 / diff web",
+            "port / diff --x a / history app",
         ),
         _engine(
             "network ls / network list / volume ls / volume list / secret ls / config ls / node ls / service ls / service list / stack ls / plugin ls / context ls / buildx ls / pod ls / pod ps",

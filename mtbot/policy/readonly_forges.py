@@ -4,8 +4,11 @@ gh asks git about the repository around it, so it gets git's forced environment 
 configuration. Nothing opens a browser, downloads a file, prints a token, or sends a body.
 """
 
+import re
+from dataclasses import replace
+
 from mtbot.policy.allow_rule import AllowRule, Needs
-from mtbot.policy.grammar import Grammar, grammar
+from mtbot.policy.grammar import Grammar, Read, grammar
 from mtbot.policy.readonly_entry import Environment, entry, flat
 from mtbot.policy.readonly_git import GIT_ENVIRONMENT
 
@@ -24,10 +27,15 @@ _COMMON = f"""-R:({_REPOSITORY}) --repo:({_REPOSITORY}) -L:num --limit:num --jso
 --head:item -m:text --milestone:text --mention:text --app:item -O:name --order:name --sort:name --help -h"""
 
 
+def _no_environment(read: Read) -> bool:
+    """gh's own jq can print the environment, and with it a token."""
+    return not any(re.search(r"\benv\b|\$ENV", value) for name, value in read.values if name in ("-q", "--jq"))
+
+
 def _gh(subcommands: str, rest: Grammar, permits: tuple[str, ...], refuses: tuple[str, ...]) -> tuple[AllowRule, ...]:
     return entry(
         " / ".join(f"gh {subcommand}" for subcommand in subcommands.split(" / ")),
-        rest,
+        replace(rest, also=lambda read: _no_environment(read) and (rest.also is None or rest.also(read))),
         before=_BEFORE,
         needs=Needs(network=True, plain_repository=True),
         environment=_GH_ENVIRONMENT,
@@ -205,6 +213,8 @@ _GH = flat(
                 "gh api -F a=@f x",
                 "gh api -H a:b x",
                 "gh api graphql",
+                "gh api /user --jq env",
+                "gh api /user -q $ENV.GH_TOKEN",
             ),
         ),
         entry(

@@ -30,8 +30,11 @@ _GCLOUD_NOUNS = words(
 
 _GCLOUD_VERBS = words("list describe get-iam-policy list-tags list-grantable-roles get-ancestors")
 
-_GCLOUD_WITH_ENVIRONMENT = words("run functions app compute builds")
-"""Groups whose descriptions hold environment variables or start-up scripts: only their plain tables are shown."""
+_GCLOUD_SHOWN_WHOLE = words(
+    "artifacts billing certificate-manager dns iam iap kms logging network-security organizations projects pubsub secrets sql storage"
+)
+"""Groups whose things hold no environment, start-up script or credential; of the others only plain tables are shown."""
+_GCLOUD_PLAIN_NOUNS = words("zones regions snapshots networks disks")
 
 
 def _match_gcloud(argv: Argv) -> Match | None:
@@ -82,13 +85,8 @@ def _match_gcloud(argv: Argv) -> Match | None:
         names.append(rest.pop(0))
     if len(names) > 1 or not all(re.fullmatch(r"(?:gs://|//)?[A-Za-z0-9_][A-Za-z0-9_.:/@-]*", name) for name in names):
         return None
-    shown = any(word.startswith(("--format", "--flatten")) for word in options)
-    if (
-        path[0] in _GCLOUD_WITH_ENVIRONMENT
-        and (shown or path[-1] == "describe")
-        and path[1:2]
-        not in (["zones"], ["regions"], ["snapshots"], ["networks"], ["services"] if path[0] == "app" else ["zones"])
-    ):
+    shown = path[-1] == "describe" or any(word.startswith(("--format", "--flatten")) for word in options)
+    if shown and path[0] not in _GCLOUD_SHOWN_WHOLE and not _GCLOUD_PLAIN_NOUNS.issuperset(path[1:-1]):
         return None
     return Match() if options_only_select(_without_format([*leading, *rest]), "") else None
 
@@ -128,6 +126,9 @@ GCLOUD: tuple[AllowRule, ...] = (
             "gcloud compute instances delete list",
             "gcloud compute instances describe vm",
             "gcloud run services describe s",
+            "gcloud container clusters describe c",
+            "gcloud container clusters list --format=json",
+            "gcloud scheduler jobs describe j",
             "gcloud compute instances list --format=json",
             "gcloud compute ssh vm",
             "gcloud projects list --flags-file=x",

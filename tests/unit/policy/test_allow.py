@@ -162,6 +162,12 @@ def test_operands_are_judged_by_what_they_resolve_to() -> None:
     assert isinstance(judge("cat notes", cat, paths={"notes": PathFact("/srv/app/notes")}), Allowed)
 
 
+def test_a_tilde_is_not_taken_for_a_home() -> None:
+    """A quoted ~ reaches the program as it is, so what it leads to is not what a look-up of the home would say."""
+    answer = judge("cat '~/key'", on_paths("cat"), paths={"~/key": PathFact("/home/op/key")})
+    assert kind_of(answer) is WhyNot.OPERAND
+
+
 @pytest.mark.parametrize("word", ["HEAD:.env", "HEAD:deploy/id_rsa", "host:/root/.ssh/x", "HEAD:a:.env"])
 def test_names_inside_something_else_are_judged_too(word: str) -> None:
     """REVISION:PATH leads nowhere on the disk, but names a file."""
@@ -250,7 +256,7 @@ def test_says_what_must_be_looked_up() -> None:
     literal = lex("cd web && cat a b && scan src a")
     assert isinstance(literal, Literal)
     rules = (on_paths("cat"), on_paths("scan", Role.CONTENT_BELOW, needs=Needs(plain_repository=True)), on_paths("rm"))
-    assert allow.wanted(literal, rules) == Wanted("web", ("a", "b", "src"), ("src", "a"), True)
+    assert allow.wanted(literal, rules) == Wanted("web", ("a", "b", "src"), ("src", "a"), repository=True)
 
 
 def matcher(*allowed: Argv) -> Callable[[Argv], Match | None]:
