@@ -1,0 +1,1 @@
+"""Take a promise away and see a test fail."""

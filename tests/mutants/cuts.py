@@ -1,0 +1,162 @@
+"""The checks that are taken out one at a time, each with the tests that must notice."""
+
+from dataclasses import dataclass
+
+LEXER = ("tests/unit/policy/test_lexer.py", "tests/differential")
+ALLOW = ("tests/unit/policy/test_allow.py", "tests/unit/policy/test_owner.py", "tests/unit/policy/test_readonly.py")
+EVALUATE = ("tests/unit/policy/test_evaluate.py", "tests/unit/policy/test_classify.py")
+GATE = ("tests/unit/gate", "tests/contract")
+DESK = ("tests/unit/approvals", "tests/contract")
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A text that occurs once in a file, what it is replaced by, and the tests that must fail then."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+def _lexer(name: str, old: str, new: str) -> Cut:
+    return Cut(f"lexer: {name}", "mtbot/policy/lexer.py", old, new, LEXER)
+
+
+def _allow(name: str, old: str, new: str) -> Cut:
+    return Cut(f"allow: {name}", "mtbot/policy/allow.py", old, new, ALLOW)
+
+
+def _evaluate(name: str, old: str, new: str) -> Cut:
+    return Cut(f"evaluate: {name}", "mtbot/policy/evaluate.py", old, new, EVALUATE)
+
+
+def _gate(name: str, old: str, new: str) -> Cut:
+    return Cut(f"gate: {name}", "mtbot/gate/gate.py", old, new, GATE)
+
+
+def _desk(name: str, old: str, new: str) -> Cut:
+    return Cut(f"desk: {name}", "mtbot/approvals/desk.py", old, new, DESK)
+
+
+CUTS: tuple[Cut, ...] = (
+    _lexer(
+        "length",
+        "> MAX_BYTES:\n        return NotLiteral(NotLiteralReason.TOO_LONG)",
+        "> 1 << 30:\n        return NotLiteral(NotLiteralReason.TOO_LONG)",
+    ),
+    _lexer("characters", "if character not in _PRINTABLE:", "if False:"),
+    _lexer(
+        "expansion in double quotes", "if mark == '\"' and not _NOT_IN_DOUBLE_QUOTES.isdisjoint(inner):", "if False:"
+    ),
+    _lexer(
+        "open quote",
+        "        if end < 0:\n            raise _OutsideError(NotLiteralReason.QUOTE_OPEN, self._at)",
+        "        if end < 0:\n            end = len(self._text)",
+    ),
+    _lexer("background", 'if two[0] == "&" or two == "|&":', 'if two == "|&":'),
+    _lexer("double semicolon", 'if two == ";;":', "if False:"),
+    _lexer("end of a redirect", "if end == len(self._text) or self._text[end] in _ENDS_A_REDIRECT:", "if True:"),
+    _lexer(
+        "leading redirect",
+        "        if not self._argv:\n            # after a leading redirect",
+        "        if False:\n            # after a leading redirect",
+    ),
+    _lexer("quoted program", "    if quoted:\n        raise", "    if False:\n        raise"),
+    _lexer("assignment", 'if "=" in word:', "if False:"),
+    _lexer("reserved word", "if word in RESERVED_WORDS:", "if False:"),
+    _lexer(
+        "program letters",
+        "if word[0] not in _PROGRAM_START or any(character not in _PROGRAM for character in word):",
+        "if False:",
+    ),
+    _lexer(
+        "trailing separator", "elif self._separator not in (Separator.SEMICOLON, Separator.NEWLINE):", "elif False:"
+    ),
+    _lexer(
+        "empty command",
+        "            raise _OutsideError(NotLiteralReason.SEPARATOR, start)\n        self._close_command()",
+        "            return\n        self._close_command()",
+    ),
+    _lexer("cd only before &&", "commands[1].separator_before is not Separator.AND or ", ""),
+    _lexer(
+        "cd and later commands",
+        "if any(command.separator_before not in (Separator.AND, Separator.PIPE) for command in commands[1:]):",
+        "if False:",
+    ),
+    _lexer("cd through ..", 'return ".." not in parts', "return True"),
+    _lexer("cd to an option", 'if not word or word[0] == "-":', "if not word:"),
+    _lexer("quote of a quote", '.replace("\'", "\'\\"\'\\"\'")', ""),
+    _allow("second reader", "if second_reading != literal.argvs():", "if False:"),
+    _allow("sensitive directory", "if sensitive.is_sensitive(context.directory, context.places):", "if False:"),
+    _allow(
+        "contradicting environments",
+        "if environment.setdefault(name, value) != value:",
+        "if environment.setdefault(name, value) is None:",
+    ),
+    _allow("never by pattern", "if not by_pattern and not rule.reads_code and rule.exact != argv:", "if False:"),
+    _allow("rule's directory", "if rule.cwd is not None and rule.cwd != context.directory:", "if False:"),
+    _allow(
+        "repository",
+        "        if trouble is not None:\n            return NotAllowed(WhyNot.REPOSITORY",
+        "        if False:\n            return NotAllowed(WhyNot.REPOSITORY",
+    ),
+    _allow(
+        "operand nobody looked at",
+        '    if fact is None:\n        return f"nobody',
+        '    if fact is None:\n        return None\n    if False:\n        return f"nobody',
+    ),
+    _allow("sensitive operand", "    if sensitive.is_sensitive(fact.path, context.places):", "    if False:"),
+    _allow(
+        "above something sensitive", "    if sensitive.is_above_sensitive(fact.path, context.places):", "    if False:"
+    ),
+    _allow(
+        "unknown below",
+        '    if fact.below is Below.UNKNOWN:\n        return f"what',
+        '    if fact.below is Below.UNKNOWN:\n        return None\n    if False:\n        return f"what',
+    ),
+    _evaluate("NUL", 'if "\\0" in text:', "if False:"),
+    _evaluate("surrogate", 'if any("\\ud800" <= char <= "\\udfff" for char in text):', "if False:"),
+    _evaluate("mode off", "if prepared.rules.mode is Mode.OFF:", "if False:"),
+    _evaluate("deny", "if isinstance(found, Denial) and found.level is Level.REFUSE:", "if False:"),
+    _evaluate("denied command", "if path in rules.denied_commands or word in rules.denied_commands:", "if False:"),
+    _evaluate("elevation", "    if readings.elevates:\n", "    if False:\n"),
+    _evaluate("softened rule", "    if isinstance(found, Denial):\n", "    if False:\n"),
+    _evaluate("doubts", "    if readings.doubts:\n", "    if False:\n"),
+    _evaluate("unattended auto", "or not facts.attended:", "or False:"),
+    _evaluate(
+        "floor",
+        "    if held is not None:\n        return replace(asking, stage",
+        "    if False:\n        return replace(asking, stage",
+    ),
+    _evaluate("roots", "    if root is None:\n", "    if False:\n"),
+    _evaluate("read-only root", "if target.write and root.access is RootAccess.READ:", "if False:"),
+    _evaluate("special files", "if target.kind is TargetKind.OTHER:", "if False:"),
+    _evaluate("metadata", "if not _vetted(prepared, facts):", "if False:"),
+    _evaluate("sensitive file", "if sensitive.is_sensitive(target.path, rules.places):", "if False:"),
+    _evaluate(
+        "tainted fetch",
+        "if spec.target_arg is not None and facts.tainted and not _known_page(prepared, facts):",
+        "if False:",
+    ),
+    _gate("digest", "if case.call.digest(case.facts) != approval.digest:", "if False:"),
+    _gate(
+        "refusal at use",
+        "        if case.decision.verdict is Verdict.REFUSE:\n            return answers.refused(case.decision)\n        if not",
+        "        if not",
+    ),
+    _gate("removed person", "if not self._consent.still_welcome(approval):", "if False:"),
+    _gate(
+        "end on record",
+        "        if await self._record_end(draft, event, outcome) or stopped:",
+        "        if stopped:",
+    ),
+    _gate(
+        "proposal on record",
+        "            await self._log.append(*self._events.decided(case.call, case.facts, case.decision, state.ref.message))",
+        "            pass",
+    ),
+    _desk("who may decide", "        if say is not Say.YES:\n", "        if False:\n"),
+    _desk("late yes", "if row.state is ApprovalState.PENDING and ruling.at_ms >= row.expires_ms:", "if False:"),
+)
