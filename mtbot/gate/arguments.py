@@ -112,9 +112,9 @@ def _fault(item: object, rule: Mapping[str, object]) -> str:
     if expected is None or not _UNDERSTOOD.issuperset(rule):
         return _UNCHECKED
     if isinstance(item, bool) and wanted != "boolean":
-        return f"must be a {wanted}, not a boolean"
+        return f"must be of type {wanted}, not boolean"
     if not isinstance(item, expected):
-        return f"must be a {wanted}, not {_kind(item)}"
+        return f"must be of type {wanted}, not {_kind(item)}"
     allowed = rule.get("enum")
     if isinstance(allowed, list | tuple) and item not in allowed:
         return f"must be one of {', '.join(map(str, allowed))}"
@@ -146,4 +146,4 @@ def _kind(item: object) -> str:
     """The JSON name of a value's type."""
     if item is None:
         return "null"
-    return next(name for name, kind in reversed(_TYPES.items()) if isinstance(item, kind))
+    return next(name for name, kind in _TYPES.items() if isinstance(item, kind))

@@ -50,7 +50,7 @@ class Events:
 
     def _tool(self, call: Call) -> str:
         """The tool's name; a model can write anything there."""
-        return kept(display(str(self._masker.mask(call.tool[:MAX_TOOL]))))
+        return kept(display(" ".join(self._masker.mask(call.tool[:MAX_TOOL]).split())))
 
     def _subject(self, call: Call) -> str:
         if call.tool == "exec":
