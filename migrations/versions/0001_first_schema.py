@@ -212,7 +212,8 @@ def _exec_audit() -> None:
     op.create_index("ix_exec_audit_kind", "exec_audit", ["kind", "seq"], unique=False)
     op.create_index("ix_exec_audit_session", "exec_audit", ["session", "seq"], unique=False)
     op.create_index("ix_exec_audit_session_kind", "exec_audit", ["session", "kind", "seq"], unique=False)
-    op.create_index("ix_exec_audit_word", "exec_audit", ["word", "kind", "seq"], unique=False)
+    op.create_index("ix_exec_audit_word", "exec_audit", ["word", "seq"], unique=False)
+    op.create_index("ix_exec_audit_word_kind", "exec_audit", ["word", "kind", "seq"], unique=False)
     op.create_index(
         "uq_exec_audit_started",
         "exec_audit",

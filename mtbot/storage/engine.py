@@ -17,7 +17,7 @@ from mtbot.storage.connections import BUSY_S, Mode, explain
 from mtbot.storage.instance import Instance, this_instance
 from mtbot.storage.opening import Opened, open_reading, open_writing
 from mtbot.storage.place import Place
-from mtbot.storage.seal import Seal
+from mtbot.storage.seal import Seal, read_key
 from mtbot.storage.writer import Writer
 
 T = TypeVar("T")
@@ -27,11 +27,15 @@ DEADLINE_S = 2 * BUSY_S
 
 
 class Database:
-    """An open database. Use ``open_for_writing`` or ``open_read_only``; ``close`` when done."""
+    """An open database. Use ``open_for_writing`` or ``open_read_only``; ``close`` when done.
+
+    ``current`` is False for an older schema, which can only be met when reading. ``instance`` signs what is written.
+    """
 
     def __init__(self, place: Place, writer: Writer, opened: Opened, instance: Instance) -> None:
         self.place = place
         self.instance = instance
+        self.current = opened.current
         self._writer = writer
         self._pair = opened.pair
         self._seal = opened.seal
@@ -61,7 +65,9 @@ class Database:
 
     @property
     def seal(self) -> Seal:
-        """What closes and opens boxes. SealError when the key is not there."""
+        """What closes and opens boxes. SealError when the key cannot be used; looking at the rest needs none."""
+        if self._seal is None:
+            self._seal = read_key(self.place.key)
         if self._seal is None:
             raise SealError(f"the key file {self.place.key} is missing", hint="put back the copy from your backup")
         return self._seal

@@ -21,10 +21,14 @@ _SEAL_MARK = "seal"
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The connections of an open database, and its seal (None: opened for reading, and there is no key)."""
+    """The connections of an open database, and its seal (None: opened for reading, which seldom needs one).
+
+    ``current``: its schema is this program's own.
+    """
 
     pair: Pair
     seal: Seal | None
+    current: bool = True
 
 
 def open_writing(place: Place, *, create: bool) -> Opened:
@@ -57,7 +61,7 @@ def open_reading(place: Place) -> Opened:
         schema.refuse(state, place.label)
         if state is schema.Standing.EMPTY:
             raise _no_database(place)
-        return Opened(pair, read_key(place.key))
+        return Opened(pair, None, current=state is schema.Standing.CURRENT)
     except BaseException:
         pair.dispose()
         raise

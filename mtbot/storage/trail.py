@@ -108,10 +108,12 @@ class Trail:
         """The same for several calls at once; calls without any event have an empty trail."""
 
         def work(session: Session) -> dict[CallId, tuple[AuditEvent, ...]]:
-            statement = select(EventRow).where(col(EventRow.call).in_(calls)).order_by(col(EventRow.seq))
             found: dict[CallId, list[AuditEvent]] = {call: [] for call in calls}
-            for row in session.exec(statement):
-                found[CallId(row.call)].append(event_of(row))
+            # in pieces, because a statement holds only so many values
+            for at in range(0, len(calls), _CHUNK):
+                some = col(EventRow.call).in_(calls[at : at + _CHUNK])
+                for row in session.exec(select(EventRow).where(some).order_by(col(EventRow.seq))):
+                    found[CallId(row.call)].append(event_of(row))
             return {call: tuple(events) for call, events in found.items()}
 
         return await self._db.read(work)

@@ -23,10 +23,11 @@ class Cluster:
         """How to reach one of its databases."""
         return f"host={self.directory} user={self.user} dbname={database}"
 
-    def create(self, database: str) -> str:
-        """Make an empty database; its connection string."""
+    def create(self, database: str, template: str = "template1") -> str:
+        """Make a database, empty or like another one; its connection string."""
+        names = (sql.Identifier(database), sql.Identifier(template))
         with psycopg.connect(self.dsn("postgres"), autocommit=True) as connection:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(database)))
+            connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(*names))
         return self.dsn(database)
 
 

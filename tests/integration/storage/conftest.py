@@ -4,8 +4,11 @@ from collections.abc import AsyncIterator, Iterator
 from itertools import count
 from pathlib import Path
 
+import psycopg
 import pytest
+from sqlalchemy import create_engine
 
+from mtbot.storage import schema
 from mtbot.storage.engine import Database
 from mtbot.storage.place import Place, PostgresPlace, SqlitePlace, sqlite_place
 from tests.integration.storage import cluster
@@ -24,6 +27,16 @@ def postgres() -> Iterator[cluster.Cluster]:
     cluster.stop(running)
 
 
+@pytest.fixture(scope="session")
+def migrated(postgres: cluster.Cluster) -> str:
+    """A database with our tables and nothing else, to be copied: that is faster than migrating for every test."""
+    engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(postgres.create("migrated")))
+    with engine.connect() as connection:
+        schema.migrate(connection)
+    engine.dispose()
+    return "migrated"
+
+
 @pytest.fixture
 def sqlite(tmp_path: Path) -> SqlitePlace:
     """Where a SQLite database may be made."""
@@ -31,17 +44,33 @@ def sqlite(tmp_path: Path) -> SqlitePlace:
 
 
 @pytest.fixture
-def postgres_place(postgres: cluster.Cluster, tmp_path: Path) -> PostgresPlace:
+def postgres_blank(postgres: cluster.Cluster, tmp_path: Path) -> PostgresPlace:
     """An empty PostgreSQL database and a state directory."""
     return PostgresPlace(postgres.create(f"t{next(_numbers)}"), tmp_path / "state")
+
+
+@pytest.fixture
+def postgres_place(postgres: cluster.Cluster, migrated: str, tmp_path: Path) -> PostgresPlace:
+    """A PostgreSQL database with our tables in it and a state directory."""
+    return PostgresPlace(postgres.create(f"t{next(_numbers)}", migrated), tmp_path / "state")
+
+
+def _place(request: pytest.FixtureRequest) -> Place:
+    found = request.getfixturevalue(request.param)
+    assert isinstance(found, SqlitePlace | PostgresPlace)
+    return found
 
 
 @pytest.fixture(params=["sqlite", "postgres_place"], ids=["sqlite", "postgres"])
 def place(request: pytest.FixtureRequest) -> Place:
     """A place for a database of either kind."""
-    found = request.getfixturevalue(request.param)
-    assert isinstance(found, SqlitePlace | PostgresPlace)
-    return found
+    return _place(request)
+
+
+@pytest.fixture(params=["sqlite", "postgres_blank"], ids=["sqlite", "postgres"])
+def blank(request: pytest.FixtureRequest) -> Place:
+    """The same, certainly without tables."""
+    return _place(request)
 
 
 @pytest.fixture

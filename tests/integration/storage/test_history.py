@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from sqlalchemy import text
+from sqlmodel import Session
 
 from mtbot.domain.errors import NoSuchApproval, StorageError
 from mtbot.domain.ids import ApprovalId, BotName, CallId, SessionId, TurnId
@@ -140,13 +141,14 @@ class TestLoad:
         assert await history.load(SESSION, 1, LIMIT) == long
         assert await history.load(SESSION, 2, LIMIT) == (user("before"), says("x"), *long)
 
-    async def test_what_lies_beyond_the_widest_look_cuts_the_oldest_turn_off(self, history: HistoryStore) -> None:
-        """A turn of endless rows cannot make a load endless; what is left begins with a person."""
+    async def test_a_turn_of_endless_rows_does_not_make_a_load_endless(self, history: HistoryStore) -> None:
+        """The look widens five times; a turn that is longer still is left out, because half of it would mislead."""
         noise = [says(f"{n}") for n in range(300)]
-        await history.flush(turn("t1", user("lost"), *noise), NOW)
-        await history.flush(turn("t2", user("kept"), says("yes")), NOW)
-        assert await history.load(SESSION, 1, LIMIT) == (user("kept"), says("yes"))
-        assert await history.load(SESSION, 2, LIMIT) == (user("lost"), *noise, user("kept"), says("yes"))
+        await history.flush(turn("t1", user("long"), *noise), NOW)
+        assert await history.load(SESSION, 1, LIMIT) == ()
+        assert await history.load(SESSION, 2, LIMIT) == (user("long"), *noise)
+        await history.flush(turn("t2", user("short"), says("yes")), NOW)
+        assert await history.load(SESSION, 1, LIMIT) == (user("short"), says("yes"))
 
     @pytest.mark.parametrize(
         "damage",
@@ -182,6 +184,22 @@ class TestLoad:
                 assert waiting == []
                 waiting = [one.id for one in message.calls]
         assert waiting == []
+
+    async def test_a_row_of_nobody_is_passed_over(self, db: Database, history: HistoryStore) -> None:
+        """A role that does not exist can get past the constraint only by hand."""
+        await history.flush(turn("t1", user("a"), says("b")), NOW)
+
+        def edit(session: Session) -> None:
+            connection = session.connection()
+            if connection.dialect.name == "sqlite":
+                connection.exec_driver_sql("PRAGMA ignore_check_constraints = ON")
+            else:
+                connection.exec_driver_sql("ALTER TABLE messages DROP CONSTRAINT ck_messages_role")
+            connection.exec_driver_sql("UPDATE messages SET role = 'oracle' WHERE seq = 2")
+
+        await db.write(edit)
+        assert await history.load(SESSION, 40, LIMIT) == (user("a"),)
+        assert await history.messages(SESSION) == ((1, user("a")),)
 
     async def test_a_call_without_result_is_answered_in_its_place(self, db: Database, history: HistoryStore) -> None:
         """The model is told that nothing is on record, and the other result keeps its place."""

@@ -1,5 +1,6 @@
 """Opening: created whole and private, checked, and refused in one line that says what to do."""
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -149,8 +150,9 @@ class TestCreate:
         with pytest.raises(FileExistsError):
             files.publish(files.draft_beside(sqlite.path), sqlite.path)
 
-    async def test_without_create_nothing_is_created(self, place: Place) -> None:
+    async def test_without_create_nothing_is_created(self, blank: Place) -> None:
         """`sessions rm` with a mistyped path makes no database."""
+        place = blank
         if isinstance(place, SqlitePlace):
             assert await refusal(place, create=False) == (
                 f"no database yet at {place.path}; run gateway or prompt first"
@@ -163,8 +165,9 @@ class TestCreate:
 class TestReadOnly:
     """Looking."""
 
-    async def test_a_missing_database_is_said_and_not_made(self, place: Place) -> None:
+    async def test_a_missing_database_is_said_and_not_made(self, blank: Place) -> None:
         """Neither file nor table appears."""
+        place = blank
         for _ in range(2):
             with pytest.raises(StorageError) as refused:
                 await Database.open_read_only(place)
@@ -231,6 +234,33 @@ class TestReadOnly:
             directory.chmod(0o755)
             assert head.seq == 300
 
+    async def test_a_log_that_cannot_be_replayed_is_not_passed_over(self, sqlite: SqlitePlace) -> None:
+        """Without it the record would look shorter than it is."""
+        db = await Database.open_for_writing(sqlite)
+        await Trail(db, Chain(db)).append(draft())
+        with open_directory() as directory:
+            for one in (sqlite.path, sqlite.path.with_name("mtclaw.db-wal")):
+                shutil.copy(one, directory / one.name)
+                (directory / one.name).chmod(0o644)
+            directory.chmod(0o555)
+            with ordinary_user(), pytest.raises(StorageError) as refused:
+                await Database.open_read_only(sqlite_place(directory / "mtclaw.db"))
+            directory.chmod(0o755)
+        await db.close()
+        assert str(refused.value).startswith(f"{directory} cannot be written")
+
+    async def test_a_key_that_is_not_for_the_reader_does_not_stop_a_look(self, sqlite: SqlitePlace) -> None:
+        """The record may be shown to another account; the sealed rows may not."""
+        await made(sqlite)
+        sqlite.key.chmod(0o644)
+        db = await Database.open_read_only(sqlite)
+        assert (await Trail(db, Chain(db)).head()).seq == 300
+        with pytest.raises(SealError, match="can be read by others"):
+            db.seal.fingerprint  # noqa: B018  asking is the test
+        sqlite.key.chmod(0o600)
+        assert db.seal.fingerprint
+        await db.close()
+
     async def test_what_may_not_be_read_is_said(self) -> None:
         """With path, owner and right."""
         with open_directory() as directory:
@@ -254,7 +284,8 @@ class TestDamaged:
             ("text", "it is not a SQLite database"),
             ("header", "is damaged"),
             ("truncated", "is damaged"),
-            ("page", "is damaged"),
+            ("pages", "is damaged"),
+            ("leaf", "is damaged: *** in database main ***"),
         ],
     )
     async def test_a_damaged_file_is_refused_and_not_touched(self, sqlite: SqlitePlace, name: str, says: str) -> None:
@@ -270,9 +301,13 @@ class TestDamaged:
                 data[16:20] = b"\x03\x03\x03\x03"
             case "truncated":
                 del data[len(data) // 2 :]
-            case _:
+            case "pages":
                 for offset in range(4096, len(data), 4096):
                     data[offset : offset + 16] = b"\xff" * 16
+            case _:
+                # one page of rows, which only a look over all pages meets
+                leaf = next(at for at in range(len(data) - 4096, 0, -4096) if data[at] == 0x0D)
+                data[leaf + 8 : leaf + 12] = b"\xff" * 4
         sqlite.path.write_bytes(data)
         line = await refusal(sqlite)
         assert f"the database {sqlite.path} is damaged" in line
@@ -349,12 +384,35 @@ class TestRights:
         """Neither in a directory nor with a directory of its own; nor its key."""
         with open_directory() as directory:
             directory.chmod(0o555)
-            with ordinary_user():
+            with ordinary_user() as uid:
                 new_directory = await refusal(sqlite_place(directory / "state" / "mtclaw.db"))
                 new_key = await refusal(sqlite_place(directory / "mtclaw.db"), SealError)
             directory.chmod(0o755)
+            place = sqlite_place(directory / "mtclaw.db")
+            await made(place)
+            place.path.unlink()
+            place.key.chmod(0o400)
+            if os.geteuid() == 0:
+                os.chown(place.key, uid, -1)
+            directory.chmod(0o555)
+            with ordinary_user():
+                new_database = await refusal(place)
+            directory.chmod(0o755)
             assert new_directory.startswith(f"{directory} cannot be written")
             assert "mtclaw.db.key cannot be made: Permission denied" in new_key
+            assert new_database.startswith(f"{directory} cannot be written")
+
+    def test_a_user_without_a_name_is_a_number(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As in a container that runs under an arbitrary uid; and a read-only disk is no matter of rights."""
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+        denied = files.cannot_write(tmp_path, OSError(errno.EACCES, "Permission denied"))
+        assert str(denied).endswith(
+            f"mtclaw runs as uid 12345 (mtclaw needs the right to write it: chown 12345 {tmp_path})"
+        )
+        assert "read-only file system" in str(files.cannot_write(tmp_path, OSError(errno.EROFS, "x")))
+        assert "no space is left" in str(files.cannot_write(tmp_path, OSError(errno.EDQUOT, "x")))
+        gone = files.cannot_write(tmp_path / "gone", OSError(errno.EIO, "Input/output error"))
+        assert "gone cannot be written (Input/output error); mtclaw runs as uid 12345" in str(gone)
 
 
 class TestSealingKey:
@@ -471,6 +529,12 @@ class TestPostgres:
             db = await Database.open_for_writing(PostgresPlace(dsn, tmp_path / "state"))
             assert (await Trail(db, Chain(db)).verify()).whole
             await db.close()
+
+    def test_what_a_host_keeps_lies_in_its_state_directory(self, tmp_path: Path) -> None:
+        """There is no file of the database to lie beside."""
+        place = PostgresPlace("dbname=x", tmp_path)
+        names = [one.name for one in (place.lock, place.key, place.anchor) if one.parent == tmp_path]
+        assert names == ["mtclaw.lock", "mtclaw.key", "mtclaw.anchor"]
 
     async def test_a_lost_connection_is_made_again(self, postgres_place: PostgresPlace, postgres: Cluster) -> None:
         """The server was restarted; the next piece of work goes through."""

@@ -9,6 +9,7 @@ from sqlalchemy import text
 from mtbot.domain.errors import SealError, StorageError
 from mtbot.domain.ids import BotName, SafeText, SessionId, ThreadId
 from mtbot.domain.record import CronRun, CronStatus, OutboxItem, OutKind
+from mtbot.storage.columns import unqueue
 from mtbot.storage.cron_runs import CronRunStore
 from mtbot.storage.engine import Database
 from mtbot.storage.inbox import InboxStore
@@ -16,16 +17,22 @@ from mtbot.storage.instance import Instance
 from mtbot.storage.leases import LeaseStore
 from mtbot.storage.outbox import OutboxStore
 from mtbot.storage.place import Place
+from mtbot.storage.stores import stores_of
+from mtbot.storage.tables import InboxTable, OutboxTable
 from tests.integration.storage.samples import (
     GROUP,
     NOW,
     PRIVATE,
     SESSION,
     TERMINAL,
+    approval,
+    asked,
     card,
+    draft,
     question,
     reply,
     safe,
+    turn_state,
     update,
 )
 
@@ -242,6 +249,34 @@ class TestOutbox:
         await db.write(lambda session: session.connection().execute(put))
         with pytest.raises(SealError, match="holds no item"):
             await outbox.next(CHATS, NOW)
+
+
+class TestStores:
+    """All of them together."""
+
+    async def test_the_stores_of_a_database_share_its_chain(self, db: Database) -> None:
+        """Each has its own table, and the record is one."""
+        stores = stores_of(db, safe)
+        await stores.trail.append(draft())
+        await stores.consents.open(approval(), turn_state(), asked(), question())
+        await stores.inbox.store([update(5)], NOW)
+        assert await stores.leases.acquire(SESSION, "a", NOW, NOW + 1)
+        assert await stores.cron_runs.last("nightly") is None
+        assert [one.id for one in await stores.history.sessions()] == [SESSION]
+        assert len(await stores.outbox.next(CHATS, NOW)) == 1
+        assert (await stores.trail.verify()).events == 2
+
+    async def test_a_row_without_its_payload_is_a_seal_error(self, db: Database) -> None:
+        """Somebody emptied a box by hand; it is not taken for an empty text."""
+        await OutboxStore(db, safe).put(reply(), now_ms=NOW)
+        await InboxStore(db).store([update(5)], NOW)
+        outgoing = await db.read(lambda session: session.get_one(OutboxTable, 1))
+        incoming = await db.read(lambda session: session.get_one(InboxTable, 1))
+        outgoing.sealed = incoming.sealed = None
+        with pytest.raises(SealError, match="has no payload"):
+            unqueue(outgoing, db.seal, safe)
+        with pytest.raises(SealError, match="has lost its payload"):
+            InboxStore(db)._opened(incoming)
 
 
 class TestCronRuns:

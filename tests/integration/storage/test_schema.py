@@ -1,6 +1,7 @@
 """The schema: migrations equal the models, older databases come up with their rows, newer ones are left alone."""
 
 import shutil
+import sqlite3
 import subprocess
 import sys
 import zipfile
@@ -134,6 +135,9 @@ class TestVersions:
         columns = await newer.read(lambda session: inspect(session.connection()).get_columns("sessions"))
         report = await Trail(newer, Chain(newer)).verify()
         await newer.close()
+        reader = await Database.open_read_only(place)
+        await reader.close()
+        assert (newer.current, reader.current) == (True, True)
         assert "title" in {column["name"] for column in columns}
         assert (report.events, report.fault) == (2, None)
 
@@ -144,6 +148,7 @@ class TestVersions:
         await Trail(db, Chain(db)).append(draft())
         request.getfixturevalue("second")
         reader = await Database.open_read_only(place)
+        assert reader.current is False
         assert (await Trail(reader, Chain(reader)).head()).seq == 1
         columns = await reader.read(lambda session: inspect(session.connection()).get_columns("sessions"))
         await reader.close()
@@ -179,6 +184,30 @@ class TestVersions:
         await db.write(lambda session: session.connection().exec_driver_sql(f"DELETE FROM {schema.VERSION_TABLE}"))
         with pytest.raises(StorageError, match="no database yet"):
             await Database.open_read_only(place)
+
+    async def test_a_version_that_cannot_be_read_is_an_error_and_no_empty_database(
+        self, place: Place, db: Database
+    ) -> None:
+        """Nothing is migrated over a table that somebody changed."""
+        rename = f"ALTER TABLE {schema.VERSION_TABLE} RENAME COLUMN version_num TO num"
+        await db.write(lambda session: session.connection().exec_driver_sql(rename))
+        with pytest.raises(StorageError, match="version_num"):
+            await Database.open_read_only(place)
+
+    async def test_a_database_without_tables_is_filled(self, blank: Place) -> None:
+        """On a server somebody else makes the database; a SQLite file may have been made by hand."""
+        if isinstance(blank, SqlitePlace):
+            blank.path.parent.mkdir()
+            by_hand = sqlite3.connect(blank.path)
+            by_hand.execute("CREATE TABLE x (y)")
+            by_hand.execute("DROP TABLE x")
+            by_hand.close()
+        db = await Database.open_for_writing(blank)
+        await Trail(db, Chain(db)).append(draft())
+        await db.close()
+        again = await Database.open_for_writing(blank, create=False)
+        assert (await Trail(again, Chain(again)).verify()).events == 1
+        await again.close()
 
     async def test_tables_of_others_beside_ours_are_fine_on_a_server(self, postgres: Cluster, tmp_path: Path) -> None:
         """A schema may be shared, unless the names clash."""

@@ -7,8 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtbot.domain.errors import SealError
+from mtbot.domain.ids import BotName
 from mtbot.storage import files
+from mtbot.storage.engine import Database
+from mtbot.storage.place import sqlite_place
 from mtbot.storage.seal import Seal, create_key, read_key
+from mtbot.storage.stores import stores_of
+from tests.integration.storage.samples import GROUP, NOW, approval, asked, question, reply, safe, turn_state, update
 
 SEAL = Seal(bytes(range(32)))
 
@@ -76,3 +81,26 @@ def test_a_key_that_vanishes_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(SealError, match="has vanished"):
         create_key(tmp_path / "x.key")
     assert files.exists(tmp_path / "x.key") is False
+
+
+async def test_no_file_of_a_database_holds_what_is_sealed_in_it(tmp_path: Path) -> None:
+    """Message, parked turn and reply: none of their words lies in the database or its log, before or after its use."""
+    place = sqlite_place(tmp_path / "mtclaw.db")
+    db = await Database.open_for_writing(place)
+    stores = stores_of(db, safe)
+    words = "correct-horse-battery-staple"
+    await stores.inbox.store([update(5, words)], NOW)
+    await stores.consents.open(approval(), turn_state(secret=words), asked(), question())
+    await stores.outbox.put(reply(words), now_ms=NOW)
+
+    def files_with_words() -> list[str]:
+        return [one.name for one in tmp_path.iterdir() if words.encode() in one.read_bytes()]
+
+    assert files_with_words() == []
+    await stores.inbox.done(BotName("ops"), 5)
+    await stores.outbox.sent(2, 50)
+    await stores.history.clear(GROUP.session)
+    assert files_with_words() == []
+    await db.close()
+    assert files_with_words() == []
+    assert "mtclaw.db-wal" not in {one.name for one in tmp_path.iterdir()}
