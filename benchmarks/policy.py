@@ -19,6 +19,7 @@ import bashlex
 from mtbot.domain.call import Below, Call, Facts, Risk, ToolDefault, ToolSpec
 from mtbot.domain.ids import BotName, CallId, ChatId, TurnId
 from mtbot.domain.turn import SYSTEM, Address, SurfaceName
+from mtbot.policy.allow_rule import AllowRules
 from mtbot.policy.deny import compile_rules
 from mtbot.policy.effects import prepare
 from mtbot.policy.evaluate import evaluate
@@ -42,7 +43,9 @@ def commands(files: Sequence[str]) -> Iterator[str]:
 
 def ours() -> Callable[[str], object]:
     """The decision, with look-ups that cost nothing: the policy is timed and not the disk."""
-    rules = RuleSet(deny=compile_rules(owner=OWNERS), allow=PACKS["readonly"], places=Places(home="/home/mtclaw"))
+    rules = RuleSet(
+        deny=compile_rules(owner=OWNERS), allow=AllowRules(PACKS["readonly"]), places=Places(home="/home/mtclaw")
+    )
 
     def decide(command: str) -> object:
         call = Call(CallId("c"), TurnId("t"), "exec", {"command": command}, "/srv/work", PLACE, SYSTEM)
@@ -118,7 +121,9 @@ def main(files: Sequence[str]) -> int:
     rows = {"bashlex.parse": base, "mtclaw": mine}
     rows |= {name: [time_of(work, text) for text in texts] for name, work in beside().items()}
     base50, base99, _ = quantiles(base)
-    print(f"{len(texts)} commands\n{'':16} {'p50 us':>9} {'p99 us':>9} {'max us':>9} {'p50 ratio':>10} {'p99 ratio':>10}")
+    print(
+        f"{len(texts)} commands\n{'':16} {'p50 us':>9} {'p99 us':>9} {'max us':>9} {'p50 ratio':>10} {'p99 ratio':>10}"
+    )
     for name, values in rows.items():
         p50, p99, most = quantiles(values)
         print(f"{name:16} {p50:9.0f} {p99:9.0f} {most:9.0f} {p50 / base50:10.2f} {p99 / base99:10.2f}")

@@ -15,7 +15,7 @@ from mtbot.domain.call import ToolDefault
 from mtbot.domain.errors import ConfigError
 from mtbot.domain.ids import BotName, UserId
 from mtbot.policy import deny, owner
-from mtbot.policy.allow_rule import AllowRule
+from mtbot.policy.allow_rule import AllowRule, AllowRules
 from mtbot.policy.people import Approvers, BotPeople, GroupPeople, People
 from mtbot.policy.readonly import PACKS
 from mtbot.policy.rule import Patterns, PatternsError
@@ -77,7 +77,7 @@ def compile_rules(profile: Profile, settings: Settings) -> RuleSet:
     return RuleSet(
         mode=Mode(exec_settings.mode.value),
         deny=denying,
-        allow=allow,
+        allow=AllowRules(allow),
         packs=packs,
         places=places(profile, settings),
         roots=tuple(

@@ -201,6 +201,14 @@ class Stage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class CallNeeds:
+    """What a contained run is granted beyond the workspace: the network, and path prefixes that it may write."""
+
+    network: bool = False
+    write: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """The policy's answer. ``runs`` is the exact text given to the shell when the verdict is RUN, else None.
 
@@ -221,6 +229,7 @@ class Decision:
     hardline: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     profile: str = "host"
+    needs: CallNeeds = CallNeeds()
 
 
 class Basis(StrEnum):

@@ -7,25 +7,15 @@ not "refused": the call goes on to the mode and to a person.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from mtbot.domain.call import Below
 from mtbot.policy import sensitive
-from mtbot.policy.allow_rule import AllowRule, Argv, Match, Needs, Operand, Role
+from mtbot.policy.allow_rule import AllowRule, AllowRules, Argv, Match, Needs, Operand, Role
 from mtbot.policy.lexer import LexedCommand, Literal
 from mtbot.policy.never import CHANGES_DIRECTORY, base_name, never_by_pattern
 from mtbot.policy.words import words
-
-
-class Below(StrEnum):
-    """What lies below a directory, as far as the sensitive set goes."""
-
-    NOTHING = "nothing"
-    REPOSITORY = "repository"
-    """Only a repository's own files (`.git/config`, hooks)."""
-    SENSITIVE = "sensitive"
-    UNKNOWN = "unknown"
-    """Nobody looked, or there was too much to look through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +40,9 @@ class AllowContext:
     places: sensitive.Places
     paths: Mapping[str, PathFact] = field(default_factory=dict)
     repository_keys: frozenset[str] | None = None
+
+
+_REMEMBERED = 64
 
 
 class WhyNot(StrEnum):
@@ -154,7 +147,7 @@ def _judge_command(
     for rule, match in _matching(command, rules):
         found = _obstacle(command.argv, rule, match, context)
         if found is None:
-            return rule
+            return replace(rule, needs=replace(rule.needs, contained=True)) if match.contained else rule
         refusal = refusal or found
     if refusal is not None:
         return refusal
@@ -166,13 +159,23 @@ def _judge_command(
 
 def _matching(command: LexedCommand, rules: tuple[AllowRule, ...]) -> list[tuple[AllowRule, Match]]:
     """Each rule that covers the command in full, in the order of the rules."""
-    argv = command.argv
+    if not isinstance(rules, AllowRules):
+        return _covering(command.argv, rules)
+    found = rules.memo.get(command.argv)
+    if found is None:
+        if len(rules.memo) >= _REMEMBERED:
+            rules.memo.clear()
+        found = rules.memo[command.argv] = _covering(command.argv, rules.for_program(command.argv[0]))
+    return found
+
+
+def _covering(argv: Argv, rules: tuple[AllowRule, ...]) -> list[tuple[AllowRule, Match]]:
     if base_name(argv[0]) in CHANGES_DIRECTORY:
         return []
     by_pattern = never_by_pattern(argv[0]) is None
     found = []
     for rule in rules:
-        if rule.program is not None and rule.program != argv[0]:
+        if rule.program not in (None, argv[0]):
             continue
         if not by_pattern and not rule.reads_code and rule.exact != argv:
             continue

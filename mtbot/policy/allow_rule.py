@@ -3,7 +3,7 @@
 The owner's items and the read-only pack become the same value, so that one judge holds both to the same law.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -47,9 +47,13 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A rule covers a command in full; `operands` is every word of it that may name a path."""
+    """A rule covers a command in full; `operands` is every word of it that may name a path.
+
+    `contained`: this very command runs contained, whatever the rule says of itself.
+    """
 
     operands: tuple[Operand, ...] = ()
+    contained: bool = False
 
 
 Matcher = Callable[[Argv], Match | None]
@@ -77,3 +81,21 @@ class AllowRule:
     why: str = ""
     permits: tuple[str, ...] = ()
     refuses: tuple[str, ...] = field(default=())
+
+
+class AllowRules(tuple[AllowRule, ...]):
+    """Rules in their order, with an index by program, so that hundreds of them cost no more than a few."""
+
+    def __init__(self, rules: Iterable[AllowRule] = ()) -> None:
+        del rules  # the tuple itself was made by __new__
+        self._any = tuple(rule for rule in self if rule.program is None)
+        programs = {rule.program for rule in self if rule.program is not None}
+        self._by_program = {
+            program: tuple(rule for rule in self if rule.program in (None, program)) for program in programs
+        }
+        self.memo: dict[Argv, list[tuple[AllowRule, Match]]] = {}
+        """What covered the latest commands: they are asked for twice, before and after the look-ups."""
+
+    def for_program(self, program: str) -> tuple[AllowRule, ...]:
+        """Those that could cover a command of that first word, in their order."""
+        return self._by_program.get(program, self._any)

@@ -6,7 +6,19 @@ person come after, outside). Every tool passes here; a tool without valid metada
 
 from dataclasses import replace
 
-from mtbot.domain.call import Below, Decision, Facts, Risk, Stage, Target, TargetKind, ToolDefault, ToolSource, Verdict
+from mtbot.domain.call import (
+    Below,
+    CallNeeds,
+    Decision,
+    Facts,
+    Risk,
+    Stage,
+    Target,
+    TargetKind,
+    ToolDefault,
+    ToolSource,
+    Verdict,
+)
 from mtbot.policy import allow, deny, sensitive
 from mtbot.policy.classify import floor
 from mtbot.policy.deny import Denial, Mention
@@ -102,10 +114,7 @@ def _allowed(prepared: Prepared, facts: Facts) -> Decision | str:
     if not isinstance(literal, Literal):
         reason = literal.reason.value if literal is not None else "it was not read"
         return f"no rule can allow it: {reason}"
-    paths = {
-        word: allow.PathFact(path, allow.Below(facts.below.get(word, Below.UNKNOWN).value))
-        for word, path in facts.resolved.items()
-    }
+    paths = {word: allow.PathFact(path, facts.below.get(word, Below.UNKNOWN)) for word, path in facts.resolved.items()}
     context = allow.AllowContext(facts.directory, prepared.rules.places, paths, facts.repository_keys)
     verdict = allow.judge(literal, prepared.second_reading, prepared.rules.allow, context)
     if isinstance(verdict, allow.NotAllowed):
@@ -119,6 +128,8 @@ def _allowed(prepared: Prepared, facts: Facts) -> Decision | str:
         prepared.commands,
         runs=verdict.runs,
         environment=verdict.environment,
+        profile="contained" if verdict.needs.contained and facts.containment_ready else "host",
+        needs=CallNeeds(verdict.needs.network, verdict.needs.write),
     )
 
 

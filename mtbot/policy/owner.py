@@ -35,7 +35,7 @@ def rule(ident: str, item: Item) -> AllowRule:
     program: str | None = None
     exact: Argv | None = None
     if item.regex is not None:
-        match = _by_regex(item.regex)
+        match = _by_regex(item.regex, contained=item.on_host is None)
     else:
         pattern = argv_pattern.parse(item.argv)
         program, exact = pattern.program, pattern.exact
@@ -57,11 +57,14 @@ def rule(ident: str, item: Item) -> AllowRule:
     return made
 
 
-def _by_regex(regex: str) -> Matcher:
+def _by_regex(regex: str, *, contained: bool) -> Matcher:
+    """``contained``: a program that runs files of the workspace is contained, though the rule names no program."""
     whole = compile_whole(regex)
 
     def match(argv: Argv) -> Match | None:
-        return Match(_operands(argv[1:])) if whole(" ".join(map(quote, argv))) else None
+        if not whole(" ".join(map(quote, argv))):
+            return None
+        return Match(_operands(argv[1:]), contained=contained and never.runs_workspace_files(argv[0]))
 
     return match
 
@@ -78,14 +81,18 @@ def _by_argv(pattern: argv_pattern.ArgvPattern) -> Matcher:
 
 
 def _operands(words: Argv) -> tuple[Operand, ...]:
-    """Every word that may name a path, and the value behind the = of an option."""
-    found = []
+    """Every word that may name a path, and whatever path may hide in it: behind an =, an @, or a short option."""
+    found: dict[str, None] = {}
     for word in words:
         if not word.startswith("-"):
-            found.append(Operand(word))
-        elif "=" in word:
-            found.append(Operand(word.partition("=")[2]))
-    return tuple(operand for operand in found if operand.word)
+            found[word] = None
+        elif not word.startswith("--"):
+            found[word[2:]] = None
+        if "=" in word:
+            found[word.partition("=")[2]] = None
+        if word.startswith("@"):
+            found[word[1:]] = None
+    return tuple(Operand(word) for word in found if word)
 
 
 def _check_examples(made: AllowRule) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from mtbot.domain.call import ToolDefault
-from mtbot.policy.allow_rule import AllowRule
+from mtbot.policy.allow_rule import AllowRule, AllowRules
 from mtbot.policy.deny import DenyRules, compile_rules
 from mtbot.policy.sensitive import Places
 
@@ -46,7 +46,7 @@ class RuleSet:
 
     mode: Mode = Mode.APPROVAL
     deny: DenyRules = field(default_factory=compile_rules)
-    allow: tuple[AllowRule, ...] = ()
+    allow: tuple[AllowRule, ...] = AllowRules()
     packs: tuple[str, ...] = ()
     places: Places = field(default_factory=lambda: Places(home="/"))
     roots: tuple[Root, ...] = ()

@@ -7,7 +7,8 @@ regard to case, because some file systems do.
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import pairwise
+from functools import lru_cache
+from itertools import accumulate, pairwise
 
 from mtbot.policy.words import words
 
@@ -174,7 +175,7 @@ def is_sensitive(path: str, places: Places) -> bool:
     if not path.startswith("/") or ".." in parts or "." in parts or "\0" in path:
         return True
     lowered = "/" + "/".join(parts)
-    if any(_is_within(lowered, place) for place in (*_LOCATIONS, *_lowered(places.own), *_lowered(places.code))):
+    if not _sensitive_places(places).isdisjoint(accumulate(parts, "{}/{}".format, initial="")):
         return True
     if parts and parts[0] in ("proc", "dev") and _is_sensitive_pseudo_file(lowered, parts):
         return True
@@ -210,6 +211,12 @@ def is_above_sensitive(path: str, places: Places) -> bool:
     return lowered in (home, f"{home}/.config", f"{home}/.local", f"{home}/.local/share", f"{home}/library") or any(
         _is_within(place, lowered) for place in known
     )
+
+
+@lru_cache(maxsize=64)
+def _sensitive_places(places: Places) -> frozenset[str]:
+    """Every location that is sensitive with all below it; ``/`` stands as the empty text that every path begins with."""
+    return frozenset(place.rstrip("/") for place in (*_LOCATIONS, *_lowered(places.own), *_lowered(places.code)))
 
 
 def _lowered(paths: tuple[str, ...]) -> tuple[str, ...]:

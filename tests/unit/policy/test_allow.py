@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from mtbot.domain.call import Below
 from mtbot.policy import allow, bashlex_reading
-from mtbot.policy.allow import AllowContext, Allowed, Below, NotAllowed, PathFact, Wanted, WhyNot
+from mtbot.policy.allow import AllowContext, Allowed, NotAllowed, PathFact, Wanted, WhyNot
 from mtbot.policy.allow_rule import AllowRule, Argv, Match, Needs, Operand, Role
 from mtbot.policy.lexer import Literal, lex
 from mtbot.policy.reading_values import BashlexReading

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mtbot.domain.call import Below, Risk, Stage, TargetKind, ToolDefault, ToolSource, Verdict
+from mtbot.domain.call import Below, CallNeeds, Risk, Stage, TargetKind, ToolDefault, ToolSource, Verdict
 from mtbot.policy.deny import compile_rules
 from mtbot.policy.owner import Item, rule
 from mtbot.policy.readonly import PACKS
@@ -298,3 +298,16 @@ def test_a_tainted_turn_fetches_what_a_person_named_or_the_owner_listed(
 def test_a_fetch_without_a_text_address_is_not_known() -> None:
     """A number is no address that somebody named."""
     assert decide_tool(FETCH, {"url": 5}, ROOTS, tainted=True).rule == "web.tainted"
+
+
+def test_what_runs_workspace_files_runs_contained_where_that_is_ready() -> None:
+    """By a rule's argv or by an expression; elsewhere it runs on the host and the record says so."""
+    rules = RuleSet(allow=(rule("allow[0]", Item(argv=("make", "*"), network=True, write=("/var/x",))),))
+    ready = decide("make test", rules, containment_ready=True)
+    assert (ready.verdict, ready.profile, ready.needs) == (
+        Verdict.RUN,
+        "contained",
+        CallNeeds(network=True, write=("/var/x",)),
+    )
+    assert decide("make test", rules).profile == "host"
+    assert decide("make test", EVERYTHING, containment_ready=True).profile == "contained"

@@ -35,9 +35,29 @@ def test_an_expression_matches_one_whole_canonical_command() -> None:
 
 def test_an_expressions_operands_are_all_words_and_option_values() -> None:
     """Any of them may name a key."""
-    match = rule("allow[0]", Item(regex=".*")).match(("tool", "--out=/etc/x", "-v", "a"))
+    match = rule("allow[0]", Item(regex=".*")).match(
+        ("tool", "--out=/etc/x", "-f/etc/y", "if=/etc/z", "@/etc/w", "-v", "a")
+    )
     assert match is not None
-    assert match.operands == (Operand("/etc/x"), Operand("a"))
+    words = ("/etc/x", "/etc/y", "if=/etc/z", "/etc/z", "@/etc/w", "/etc/w", "a")
+    assert match.operands == tuple(map(Operand, words))
+
+
+@pytest.mark.parametrize(
+    ("on_host", "argv", "contained"),
+    [
+        (None, ("make", "x"), True),
+        (None, ("ls", "x"), False),
+        (True, ("make", "x"), False),
+    ],
+)
+def test_an_expression_contains_programs_that_run_workspace_files(
+    on_host: bool | None, argv: tuple[str, ...], contained: bool
+) -> None:
+    """The program is known only when a command is there."""
+    match = rule("allow[0]", Item(regex=".*", on_host=on_host)).match(argv)
+    assert match is not None
+    assert match.contained is contained
 
 
 @pytest.mark.parametrize(
