@@ -27,6 +27,7 @@ class Command:
         self.order = order
         self._supervisor: int | None = None
         self.asked_to_stop = False
+        self.can_go_on = False
         self.overdue_checks = 0
         self._began = self._loop.time()
         self._timeout: float | None = None
@@ -116,13 +117,21 @@ class Command:
         """Resolve the end of a command that no supervisor could be forked for."""
         self._resolve(ProcessEnd(EndStatus.FAILED_TO_START, message=message))
 
+    def successor(self) -> "Command":
+        """Return the same supervisor for another command; only if it ``can_go_on``."""
+        self._let_go()
+        return Command(self.order, self._channel)
+
     def close(self) -> None:
         """Let go of the socket; a supervisor that is still there takes this as the end of the gateway."""
         if not self.closed.done():
-            self._loop.remove_reader(self._channel)
-            self._loop.remove_writer(self._channel)
+            self._let_go()
             self._channel.close()
-            self.closed.set_result(None)
+
+    def _let_go(self) -> None:
+        self._loop.remove_reader(self._channel)
+        self._loop.remove_writer(self._channel)
+        self.closed.set_result(None)
 
     def _send_rest(self) -> None:
         try:
@@ -161,6 +170,7 @@ class Command:
         elif kind is Kind.TAIL:
             self._tail = payload
         elif kind is Kind.END:
+            self.can_go_on = bool(json.loads(payload).get("again")) and not self.asked_to_stop
             self._resolve(read_end(payload, self._head, self._tail))
 
     def _take_live(self, skipped: int, data: bytes) -> None:

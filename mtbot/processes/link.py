@@ -17,6 +17,7 @@ from mtbot.processes.spawner import kernel, tree
 from mtbot.processes.spawner.wire import ORDER_BYTES, BrokenFrame, FrameReader, Kind
 from mtbot.processes.spawning import SpawnerProcess
 
+_MOST_WAITING = 2
 _BURY_SECONDS = 7.0
 _SWEEP_SECONDS = 3.0
 _TICK_SECONDS = 0.01
@@ -39,7 +40,7 @@ class Link:
         self._on_death = on_death
         self._frames = FrameReader()
         self._orders = 0
-        self._waiting: Command | None = None
+        self._waiting: list[Command] = []
         self._born = self._loop.time()
         self.alive = True
         self.lived = 0.0
@@ -55,18 +56,25 @@ class Link:
 
     def order_ahead(self) -> None:
         """Have a supervisor forked for the next command, so that nobody waits for the fork."""
-        if self._waiting is None and self.alive:
+        if not self._waiting and self.alive:
             with contextlib.suppress(OSError):  # the next command will say so
-                self._waiting = self._order()
+                self._waiting.append(self._order())
 
     def take_supervisor(self) -> Command:
-        """Return the supervisor that was ordered ahead, or a new one; raises OSError if no order is taken."""
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None and waiting.answers():
-            return waiting
-        if waiting is not None:
+        """Return a supervisor that waits, or a new one; raises OSError if no order is taken."""
+        while self._waiting:
+            waiting = self._waiting.pop()
+            if waiting.answers():
+                return waiting
             waiting.close()
         return self._order()
+
+    def give_back(self, command: Command) -> None:
+        """Keep the supervisor of an ended command for another one, or let it go."""
+        if self.alive and command.can_go_on and not command.closed.done() and len(self._waiting) < _MOST_WAITING:
+            self._waiting.append(command.successor())
+        else:
+            command.close()
 
     def signal(self, number: signal.Signals) -> None:
         """Signal the spawner, as long as its number is its own."""
@@ -79,9 +87,8 @@ class Link:
             return
         self.alive = False
         self.lived = self._loop.time() - self._born
-        if self._waiting is not None:
-            self._waiting.close()
-            self._waiting = None
+        while self._waiting:
+            self._waiting.pop().close()
         self._loop.remove_reader(self._main)
         self._main.close()
         if not self.ready.done():

@@ -172,7 +172,7 @@ class Runner:
     def _ended(self, command_id: str, command: Command) -> None:
         if self._commands.get(command_id) is command:
             del self._commands[command_id]
-        command.close()
+        self._link.give_back(command)
 
     def _lost(self, order: int, how: str, survivors: tuple[Survivor, ...] | None) -> None:
         for command in list(self._commands.values()):

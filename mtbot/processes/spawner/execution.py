@@ -8,6 +8,7 @@ no child is left, or when five seconds have passed and what is left has been nam
 import os
 import signal
 import time
+from collections.abc import Callable
 
 from . import tree
 from .line import Line
@@ -25,11 +26,15 @@ _KILL_TICK_MAX_SECONDS = 0.05
 _KILL_PASSES = 20
 _IDLE_SECONDS = 5.0
 
+CLEAN, SOMETHING_LEFT, AGAIN = 0, 1, 2
+"""What ``run`` returns: nothing is left; something is; nothing is, and the gateway was told that another may come."""
+
 
 class Execution:
-    """One command under way, from its exec to its END frame."""
+    """One command under way, from its exec to its END frame.
 
-    """``times`` is when the start began: on the monotonic clock in seconds, and in clock ticks since boot."""
+    ``times`` is when its start began: on the monotonic clock in seconds, and in clock ticks since boot.
+    """
 
     def __init__(self, line: Line, order: Order, leader: int, pump: Pump, times: tuple[float, int]) -> None:
         self._line = line
@@ -50,12 +55,12 @@ class Execution:
         self._told_of_start = False
         self._tick = _KILL_TICK_SECONDS
 
-    def run(self) -> bool:
-        """Watch, end, report. Returns whether anything is left alive."""
+    def run(self, may_go_on: Callable[[], bool]) -> int:
+        """Watch, end, report. Returns CLEAN, SOMETHING_LEFT or, if it then ``may_go_on``, AGAIN."""
         self._line.watch(self._pump.fd)
         while not self._step():
             pass
-        return self._finish()
+        return self._finish(may_go_on)
 
     def _step(self) -> bool:
         """Do what is due, then wait for the next thing to happen. True when command and tree are done with."""
@@ -199,16 +204,26 @@ class Execution:
         skipped, data = self._pump.take_live()
         return frame(Kind.LIVE, skipped.to_bytes(8, "big") + data)
 
-    def _finish(self) -> bool:
-        """Empty the pipe, name what is left, and send the END. Returns whether anything is left."""
+    def _finish(self, may_go_on: Callable[[], bool]) -> int:
+        """Empty the pipe, name what is left, and send the END."""
         ended = time.monotonic()
         while self._pump.read() and time.monotonic() < ended + _BACKGROUND_KILL_SECONDS:
             pass  # the limit is for a writer outside the tree
         left = self._survivors()
+        if not self._pump.ended:
+            self._line.unwatch(self._pump.fd)
+        os.close(self._pump.fd)
+        ended_well = self._no_children and not left and self._cause is None and self._line.cause is None
+        again = ended_well and not self._line.fds and may_go_on()
         last = self._live_frame() if self._pump.has_live else b""
         head, tail = frame(Kind.HEAD, bytes(self._pump.head)), frame(Kind.TAIL, self._pump.tail)
-        self._line.say(last + head + tail + json_frame(Kind.END, self._end(ended - self._began, left)))
-        return bool(left)
+        end = self._end(ended - self._began, left) | {"again": again}
+        if again:
+            self._line.renew()  # before the END, because what comes after it belongs to the next command
+        self._line.say(last + head + tail + json_frame(Kind.END, end))
+        if again:
+            return AGAIN
+        return SOMETHING_LEFT if left or not self._no_children else CLEAN
 
     def _survivors(self) -> list[tree.Process]:
         pids = [] if self._no_children else [pid for pid, _ in tree.descendants(os.getpid())]

@@ -36,6 +36,11 @@ class Line:
         channel.settimeout(0)
         self._poller.register(channel, select.POLLIN)
 
+    def renew(self) -> None:
+        """Forget the last command and be ready for another."""
+        self.request = None
+        self.fds = []
+
     @property
     def unsent(self) -> bool:
         """Whether something waits to be sent to a gateway that may still take it."""

@@ -2,9 +2,6 @@
 
 import json
 
-REHEARSAL = b'{"argv":["true"],"env":{"PATH":"/bin"},"cwd":"/","timeout":1.5,"keep":1,"limits":{"RLIMIT_CORE":0},"parts":[],"mark":""}'
-"""A request that is read but never executed."""
-
 
 class BadOrder(Exception):
     """The request frame does not say what a supervisor needs; nothing is started."""

@@ -105,4 +105,5 @@ def end_fields(
         "background": background,
         "survivors": survivors or [],
         "message": message,
+        "again": False,
     }

@@ -95,7 +95,7 @@ async def test_a_command_that_kills_its_supervisor_is_ended(runner: Runner) -> N
     assert await asyncio.to_thread(watched.gone)
     assert (end.status, end.message) == (EndStatus.LOST, "its supervisor was killed by signal 9")
     assert end.output.tail == heard.data
-    assert await eventually(lambda: len(spawner_children(runner)) <= 1)
+    assert await eventually(lambda: len(spawner_children(runner)) <= 2)
     assert (await runner.run(shell("exit 7"))).exit_code == 7
     watched.close()
 
@@ -106,7 +106,7 @@ async def test_a_command_that_stops_its_supervisor_is_still_timed_out(runner: Ru
     assert (end.status, end.output.head) == (EndStatus.TIMED_OUT, b"went on\n")
     end = await runner.run(shell("setsid sleep 600 & while kill -STOP $PPID; do :; done", timeout=1))
     assert end.status in (EndStatus.LOST, EndStatus.TIMED_OUT)
-    assert await eventually(lambda: len(spawner_children(runner)) <= 1)
+    assert await eventually(lambda: len(spawner_children(runner)) <= 2)
 
 
 async def test_a_supervisor_that_dies_before_its_command_is_replaced(runner: Runner) -> None:

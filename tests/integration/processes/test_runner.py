@@ -261,10 +261,50 @@ async def test_commands_run_side_by_side(runner: Runner) -> None:
     assert [said(end) for end in ends] == ["met\n"] * 20
 
 
-async def test_nothing_is_left_of_an_ended_command(runner: Runner) -> None:
-    """Its supervisor ends with it and is reaped; only the one that waits for the next command remains."""
-    await runner.run(shell("true"))
-    assert await eventually(lambda: len(spawner_children(runner)) == 1)
+async def test_at_most_two_supervisors_wait(runner: Runner) -> None:
+    """However many commands ran side by side, their supervisors end with them, but for two that may have another."""
+    await asyncio.gather(*(runner.run(shell("true", name=f"c{n}")) for n in range(12)))
+    assert await eventually(lambda: len(spawner_children(runner)) <= 2)
+
+
+async def supervisor_of(runner: Runner, request: SpawnRequest) -> int:
+    """Run a script that prints its parent first, and return that."""
+    return int((await runner.run(request)).output.head.split()[0])
+
+
+async def test_a_supervisor_may_have_another_command_after_a_clean_end(runner: Runner) -> None:
+    """What ended of its own accord and left nothing costs no new fork, whatever its exit status."""
+    used = {await supervisor_of(runner, shell(f"echo $PPID; exit {n}")) for n in range(10)}
+    assert len(used) <= 2
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo $PPID; sleep 600",
+        "echo $PPID; prlimit --pid $PPID --nofile=99",
+        "echo $PPID; renice -n 5 -p $PPID >/dev/null",
+        "echo $PPID; taskset -p 1 $PPID >/dev/null",
+        "echo $PPID; chrt -i -p 0 $PPID",
+    ],
+)
+async def test_a_supervisor_that_has_been_touched_has_no_other_command(runner: Runner, script: str) -> None:
+    """After a time-out, or with limits, priority or processors changed from below, it is not used again."""
+    touched = await supervisor_of(runner, shell(script, timeout=0.3))
+    used = {await supervisor_of(runner, shell("echo $PPID", name=f"c{n}")) for n in range(4)}
+    assert touched not in used
+
+
+async def test_a_supervisor_serves_a_limited_number_of_commands() -> None:
+    """Nothing that might pile up in one can pile up for ever."""
+    runner = Runner(start_spawner())
+    await runner.ready()
+    used: dict[int, int] = {}
+    for _ in range(410):
+        supervisor = await supervisor_of(runner, shell("echo $PPID"))
+        used[supervisor] = used.get(supervisor, 0) + 1
+    assert max(used.values()) == 200
+    await runner.close()
 
 
 async def test_the_spawner_reports_that_its_memory_is_hidden(runner: Runner) -> None:

@@ -5,7 +5,18 @@ import json
 import pytest
 
 from mtbot.processes.request import Limits, Part, Profile, SpawnRequest
-from mtbot.processes.spawner.order import REHEARSAL, BadOrder, Order
+from mtbot.processes.spawner.order import BadOrder, Order
+
+FIELDS: dict[str, object] = {
+    "argv": ["true"],
+    "env": {},
+    "cwd": "/",
+    "timeout": 1.5,
+    "keep": 1,
+    "limits": {},
+    "parts": [],
+    "mark": "",
+}
 
 
 def test_an_order_says_what_the_request_says() -> None:
@@ -26,7 +37,7 @@ def test_an_order_says_what_the_request_says() -> None:
 )
 def test_an_order_that_makes_no_sense_is_refused(change: dict[str, object]) -> None:
     """A wrong value is an error and never a default."""
-    fields = json.loads(REHEARSAL) | change
+    fields = FIELDS | change
     with pytest.raises(BadOrder):
         Order(json.dumps(fields).encode())
 
@@ -34,7 +45,7 @@ def test_an_order_that_makes_no_sense_is_refused(change: dict[str, object]) -> N
 @pytest.mark.parametrize("missing", ["argv", "env", "cwd", "timeout", "keep", "limits", "parts", "mark"])
 def test_an_incomplete_order_is_refused(missing: str) -> None:
     """No field has a default on this side."""
-    fields = json.loads(REHEARSAL)
+    fields = dict(FIELDS)
     del fields[missing]
     with pytest.raises(BadOrder):
         Order(json.dumps(fields).encode())
