@@ -68,10 +68,11 @@ fuzz: .venv/dev.stamp .venv/package.stamp ## compare original and canonical comm
 	$(BIN)/python -m tests.differential.fuzz --count 50000
 
 mutants: .venv/dev.stamp .venv/package.stamp ## remove each rule and check in turn; each must fail a test
-	$(BIN)/python -m tests.mutants
+	$(BIN)/python -m tests.mutants.run
 
 bench: .venv/dev.stamp .venv/package.stamp ## time what the design promises
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.exec
+	$(BIN)/python -m benchmarks.policy tests/corpus/*.jsonl
 
 lock: ## resolve both locks anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet \
