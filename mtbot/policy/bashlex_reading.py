@@ -1,12 +1,13 @@
 """Read a text with bashlex: the simple commands in its own words, or Unread with the reason.
 
 The only importer of bashlex. It is a second opinion: allow wants it to read the same argv as our lexer, deny
-takes every command that it finds. It needs over a second for 64 KiB, hence the limits, and it fails in many ways
-on valid bash, hence the broad except.
+takes every command that it finds. It needs over a second for 64 KiB, hence the limits; it loops for ever on some
+short texts, hence what it is not given; and it fails in many ways on valid bash, hence the broad except.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Protocol, cast
 
 import bashlex
@@ -15,6 +16,8 @@ from mtbot.policy.reading_values import BashlexReading, RawCommand, Span, Unread
 
 MAX_BYTES = 2048
 MAX_WORDS = 256
+
+_EXPANSION = re.compile(r"\$\{[A-Za-z0-9_:=+?#%/.,^@*!~\[\]-]*\}")
 
 PLAIN_KINDS = frozenset({"list", "pipeline", "command", "word", "operator", "pipe", "redirect"})
 
@@ -36,6 +39,9 @@ def read(text: str) -> BashlexReading | Unread:
         return Unread("empty")
     if "\0" in text:
         return Unread("NUL character")
+    if text.count("${") != len(_EXPANSION.findall(text)):
+        # bashlex looks for the brace within one word and starts the word again, for ever, when there is none
+        return Unread("an expansion that bashlex may never finish")
     try:
         # a here-document that ends without a newline is a parsing error otherwise
         roots = cast("list[_Node]", bashlex.parse(text + "\n"))

@@ -21,6 +21,8 @@ Substitute = Callable[[str], str | None]
 """What a command substitution prints when that is certain (`$(echo rm)`), else None."""
 
 MAX_FIELDS = 256
+MAX_ARITHMETIC = 40
+"""Openings `$((` of one word that are looked at for a subshell instead of arithmetic."""
 MAX_NESTING = 16
 """Levels of `${a:-${b:-..}}` that are followed."""
 SPLIT = re.compile(r"[ \t\n]+")
@@ -161,7 +163,9 @@ class Expander:
             return len(source) if end < 0 else end + 1
         if following == "{":
             end = closing_brace(source, position + 2)
-            self._insert(self._parameter(source[position + 2 : end]), fields, quoted=quoted)
+            inside = source[position + 2 : end]
+            several = inside == "@" or inside.endswith("[@]")  # one word for each element, quoted or not
+            self._insert(self._parameter(inside), fields, quoted=quoted and not several)
             return end + 1
         name = _NAME.match(source, position + 1)
         if name is None:
@@ -306,6 +310,7 @@ def inner_programs(source: str, *, here: bool = False) -> Iterator[Inner]:
     `here` reads a here-document's body, where quotes are ordinary characters.
     """
     position, size, quoted = 0, len(source), here
+    tries = MAX_ARITHMETIC
     while position < size:
         char = source[position]
         if char == "\\":
@@ -323,10 +328,15 @@ def inner_programs(source: str, *, here: bool = False) -> Iterator[Inner]:
         elif char == "$" and source.startswith("'", position + 1) and not quoted:
             position = ansi_c(source, position + 2)[1]
         elif char in "$<>" and source.startswith("(", position + 1) and (char == "$" or not quoted):
-            end = closing_paren(source, position + 2)
-            if source.startswith("$((", position) and not _may_be_program(source[position + 2 : end]):
-                position += 3  # arithmetic: looked through for programs like any other text
-                continue
+            if source.startswith("$((", position):
+                tries -= 1
+                end = closing_paren(source, position + 2) if tries > 0 else size
+                if end == size or not _may_be_program(source[position + 2 : end]):
+                    position += 3  # arithmetic: looked through for programs like any other text
+                    tries = 0 if end == size else tries
+                    continue
+            else:
+                end = closing_paren(source, position + 2)
             yield Inner(char + "(", source[position + 2 : end], position + 2)
             position = end + 1
         else:

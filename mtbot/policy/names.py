@@ -26,6 +26,7 @@ _START = (("HOME", ("~",)), ("IFS", (" \t\n",)), ("PWD", (".",)), ("OLDPWD", (".
 _SETTERS = frozenset({"read", "printf", "set", "alias"})
 _PRINTERS = frozenset({"echo", "printf", "which", "command", "type", "basename"})
 _SPLIT_WORDS = re.compile(r"(?:[^\s\"'\\]|\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\")+", re.S)
+_DEFAULT = re.compile(r"\$\{([A-Za-z_]\w{0,60}):?=([^{}]{1,200})\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,10 @@ class Names:
                         word.text for span in raw.words[1:] for word in expander.words(text[span.start : span.end])
                     ]
                     self._positional(given)
+
+        if "=" in text and "${" in text:
+            for given in _DEFAULT.finditer(text):
+                self._put(given[1], self._expander().value(given[2]).text)
 
     def _positional(self, given: list[str]) -> None:
         for index, value in enumerate(given[:20], start=1):

@@ -9,8 +9,8 @@ import re
 
 MAX_BRACE_WORDS = 64
 MAX_BRACE_SOURCE = 2048
-MAX_BRACE_TRIES = 16
-"""Opening braces of one word that are looked at for a list."""
+MAX_BRACE_TRIES = 80
+"""Opening braces that are looked at for a list, in all readings of one word together."""
 
 _ANSI = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.S)
 _ANSI_SIMPLE = {
@@ -20,6 +20,7 @@ _ANSI_SIMPLE = {
 _NESTING = re.compile(r"[\\'\"`(){}#$]")
 _QUOTED_STOP = re.compile(r"[\\\"`$]")
 _RUN = re.compile(r"[^ \t\n;&|()<>\"'`\\$]+")
+_BRACE_STOP = re.compile(r"[{},\\'\"]")
 _RANGE = re.compile(r"(-?\d{1,6}|[A-Za-z])\.\.(-?\d{1,6}|[A-Za-z])(?:\.\.-?\d{1,4})?")
 
 
@@ -178,9 +179,10 @@ def brace_words(source: str) -> list[str]:
         return [source]
     done: list[str] = []
     waiting = [source]
-    while waiting and len(done) + len(waiting) <= MAX_BRACE_WORDS:
+    tries = MAX_BRACE_TRIES
+    while waiting and tries > 0 and len(done) + len(waiting) <= MAX_BRACE_WORDS:
         current = waiting.pop(0)
-        parts = _first_brace(current)
+        parts, tries = _first_brace(current, tries)
         if parts is None:
             done.append(current)
         else:
@@ -189,22 +191,25 @@ def brace_words(source: str) -> list[str]:
     return done + waiting[: MAX_BRACE_WORDS - len(done)]
 
 
-def _first_brace(source: str) -> tuple[str, list[str], str] | None:
-    """Split at the first brace list outside quotes: what is before it, its choices, what is after it."""
+def _first_brace(source: str, tries: int) -> tuple[tuple[str, list[str], str] | None, int]:
+    """Split at the first brace list outside quotes: what is before it, its choices, what is after it; and tries left."""
     position = 0
-    for _ in range(MAX_BRACE_TRIES):
-        start = _next_unquoted(source, position, "{")
+    while tries > 0:
+        start = _next_unquoted(source, position)
         if start is None:
-            return None
+            return None, tries
+        position = start + 1
+        if source[start] != "{":
+            continue
+        tries -= 1
         if source[start - 1 : start] == "$":
             position = closing_brace(source, start + 1)
             continue
         found = _choices(source, start)
         if found is not None:
             choices, end = found
-            return source[:start], choices, source[end + 1 :]
-        position = start + 1
-    return None
+            return (source[:start], choices, source[end + 1 :]), tries
+    return None, tries
 
 
 def _choices(source: str, start: int) -> tuple[list[str], int] | None:
@@ -212,7 +217,7 @@ def _choices(source: str, start: int) -> tuple[list[str], int] | None:
     depth, position, last = 1, start + 1, start + 1
     choices: list[str] = []
     while True:
-        at = _next_unquoted(source, position, "{},")
+        at = _next_unquoted(source, position)
         if at is None:
             return None
         char = source[at]
@@ -244,20 +249,18 @@ def _range(first: str, last: str) -> list[str]:
     return [str(value) if numbers else chr(value) for value in values]
 
 
-def _next_unquoted(source: str, position: int, wanted: str) -> int | None:
-    """Index of the next wanted character outside quotes and escapes."""
-    size = len(source)
-    while position < size:
-        char = source[position]
+def _next_unquoted(source: str, position: int) -> int | None:
+    """Index of the next brace or comma outside quotes and escapes."""
+    while True:
+        match = _BRACE_STOP.search(source, position)
+        if match is None:
+            return None
+        char, position = match.group(), match.end()
         if char == "\\":
-            position += 2
-        elif char == "'":
-            end = source.find("'", position + 1)
-            position = size if end < 0 else end + 1
-        elif char == '"':
-            position = _closing(source, position + 1, '"') + 1
-        elif char in wanted:
-            return position
-        else:
             position += 1
-    return None
+        elif char == "'":
+            position = _after(source, position, "'")
+        elif char == '"':
+            position = _closing(source, position, '"') + 1
+        else:
+            return match.start()

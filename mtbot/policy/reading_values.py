@@ -94,9 +94,10 @@ class SimpleCommand:
         """The words joined by blanks, for a reason that people read."""
         return " ".join([word.text.replace(UNKNOWN, "…") for word in self.argv])
 
-    def inside(self, argv: tuple[Word, ...], wrapper: str) -> SimpleCommand:
-        """The command that `wrapper` (this command) runs: same input, one level deeper."""
-        return replace(self, argv=argv, assignments=(), depth=self.depth + 1, via=(*self.via, wrapper))
+    def inside(self, argv: tuple[Word, ...], wrapper: str, given: tuple[tuple[str, Word], ...] = ()) -> SimpleCommand:
+        """The command that `wrapper` (this command) runs with `given` names set: same input, one level deeper."""
+        names = (*self.assignments, *given)
+        return replace(self, argv=argv, assignments=names, depth=self.depth + 1, via=(*self.via, wrapper))
 
 
 @dataclass(frozen=True, slots=True)

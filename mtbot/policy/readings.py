@@ -34,10 +34,12 @@ MAX_COMMANDS = 500
 MAX_TEXTS = 100
 MAX_CHARACTERS = 132_000
 """Of all texts that are read for one call: the text itself and the texts inside it."""
-MAX_MARKS = 3000
-"""Shell operators in all texts that are read for one call; every reader's worst case depends on them."""
+MAX_PARSED = treesitter_reading.MAX_CODE**2 * 3 // 2
+"""Sum of squares of the sizes of the texts that tree-sitter reads: what its worst case costs."""
 MAX_SPLIT = 24_000
-"""Characters of all texts that the splitter reads for one call."""
+"""Characters of the text of the call when the splitter must read it."""
+MAX_BROKEN = 8_000
+"""Characters of all broken texts inside it, and of any text that is too dense for tree-sitter."""
 
 _IFS = re.compile(r"\$IFS\b|\$\{IFS[^}]{0,40}\}")
 _QUOTES = re.compile(r"\\\n|\\(.)|\$?'|\"", re.S)
@@ -47,10 +49,15 @@ def read(text: str) -> Readings:
     """Read `text` with every reader."""
     clean = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
     reader = _Reader()
-    second = bashlex_reading.read(clean)
-    reader.text(clean, Context(), second)
+    tree = parse(clean)
+    second: BashlexReading | Unread
+    if isinstance(tree, Unread) or tree.broken:
+        second = Unread("tree-sitter does not see a well-formed text")
+    else:
+        second = bashlex_reading.read(clean)
+    reader.text(clean, Context(), tree, second)
     for variant in variants(clean):
-        reader.text(variant, Context(), None)
+        reader.text(variant, Context())
     return Readings(
         text,
         resolved(clean),
@@ -61,11 +68,30 @@ def read(text: str) -> Readings:
     )
 
 
+def parse(text: str) -> RawReading | Unread:
+    """tree-sitter's reading; the bodies of quoted here-documents, which are data, do not count against its limit."""
+    if len(text) <= treesitter_reading.MAX_CODE or "<<" not in text:
+        return treesitter_reading.read(text)
+    hidden, bodies = splitter.masked(text)
+    tree = treesitter_reading.read(hidden, len(text) - sum(span.end - span.start for span in bodies))
+    if isinstance(tree, Unread) or tree.broken:
+        return tree
+    seen = {span.start for raw in tree.commands for span, quoted in raw.bodies if quoted}
+    if {span.start for span in bodies} - seen:
+        return Unread("the readers disagree about here-documents")
+    return tree
+
+
 def variants(text: str) -> list[str]:
-    """Other texts that the same bytes may be meant as: carriage returns as ends of line or blanks, look-alikes folded."""
+    """Other texts that the same bytes may be meant as.
+
+    Continuations joined, carriage returns as ends of line or blanks, look-alikes folded.
+    """
     found = []
+    if "\\\n" in text:  # tree-sitter ends a word there, bash goes on with it
+        found.append(text.replace("\\\n", ""))
     if "\r" in text:
-        found = [text.replace("\r", "\n")]
+        found.append(text.replace("\r", "\n"))
         if "\r" in text.replace("\r\n", "") and len(text) <= MAX_SPLIT:
             found.append(text.replace("\r", " "))
     if not text.isascii():
@@ -115,8 +141,8 @@ class _Reader:
         self.elevates: list[str] = []
         self._texts = 0
         self._characters = 0
-        self._marks = 0
-        self._split = 0
+        self._parsed = 0
+        self._broken = 0
         self._seen: set[tuple[str, Context]] = set()
 
     @property
@@ -130,8 +156,17 @@ class _Reader:
         if pair not in self.doubts:
             self.doubts.append(pair)
 
-    def text(self, text: str, context: Context, second: BashlexReading | Unread | None) -> frozenset[str]:
-        """Read one program text; returns the base names of the programs in it."""
+    def text(
+        self,
+        text: str,
+        context: Context,
+        tree: RawReading | Unread | None = None,
+        second: BashlexReading | Unread | None = None,
+    ) -> frozenset[str]:
+        """Read one program text; returns the base names of the programs in it.
+
+        `tree` and `second` are readings of the same text that were made already.
+        """
         if not text.strip():
             return frozenset()
         if context.depth > MAX_DEPTH:
@@ -145,7 +180,7 @@ class _Reader:
             self.doubt(Doubt.TOO_MANY, "more texts inside texts than are looked at")
             return frozenset()
         programs: set[str] = set()
-        for reading in _shared(self._raw(text, second)):
+        for reading in _shared(self._raw(text, tree or parse(text), second)):
             programs |= resolution.Frame(text, reading, context).run(self)
         return frozenset(programs)
 
@@ -153,13 +188,13 @@ class _Reader:
         """Whether one more text is within the bounds; the text of the call itself always is."""
         self._texts += 1
         self._characters += len(text)
-        self._marks += treesitter_reading.marks(text)
+        self._parsed += min(len(text), treesitter_reading.MAX_CODE) ** 2
         if self._texts == 1:
             return True
-        return self._texts <= MAX_TEXTS and self._characters <= MAX_CHARACTERS and self._marks <= MAX_MARKS
+        within = self._broken <= MAX_BROKEN and self._texts <= MAX_TEXTS
+        return within and self._characters <= MAX_CHARACTERS and self._parsed <= MAX_PARSED
 
-    def _raw(self, text: str, second: BashlexReading | Unread | None) -> list[RawReading]:
-        tree = treesitter_reading.read(text)
+    def _raw(self, text: str, tree: RawReading | Unread, second: BashlexReading | Unread | None) -> list[RawReading]:
         found: list[RawReading] = []
         if isinstance(tree, Unread):
             self.doubt(Doubt.UNREAD, tree.reason)
@@ -168,8 +203,9 @@ class _Reader:
             if tree.broken:
                 self.doubt(Doubt.BROKEN, tree.broken)
         if isinstance(tree, Unread) or tree.broken or needs_splitter(text, tree):
-            self._split += len(text)
-            if self._split > MAX_SPLIT or (isinstance(tree, Unread) and len(text) > MAX_SPLIT // 3):
+            inner = self._texts > 1
+            self._broken += len(text) if inner else 0
+            if len(text) > (MAX_BROKEN if inner else MAX_SPLIT):
                 self.doubt(Doubt.TOO_MANY, "too intricate to be read word by word")
             else:
                 found.append(splitter.read(text))
@@ -206,7 +242,7 @@ class _Reader:
                 waiting.extend(resolution.without_unknown(current))
             for inside in unwrap(current, stdin):
                 if isinstance(inside, InnerWords):
-                    inner_command = current.inside(inside.argv, inside.label)
+                    inner_command = current.inside(inside.argv, inside.label, inside.assignments)
                     if inside.label in ("xargs", "parallel"):  # what they read becomes words
                         inner_command = replace(
                             inner_command, words_from=inner_command.words_from | inner_command.stdin_from
@@ -214,7 +250,7 @@ class _Reader:
                     waiting.append(inner_command)
                     continue
                 inner = context.inner(current, inside)
-                programs |= self.text(inside.text.text, inner, None)
+                programs |= self.text(inside.text.text, inner)
         return programs
 
 

@@ -13,6 +13,7 @@ from typing import Protocol
 from mtbot.policy.constant_output import printed_by
 from mtbot.policy.expansion import Expander, inner_programs
 from mtbot.policy.names import Context, Names
+from mtbot.policy.quoting import closing_paren
 from mtbot.policy.reading_values import UNKNOWN, Doubt, RawCommand, RawReading, Redirect, SimpleCommand, Span, Word
 from mtbot.policy.unwrap_tables import SHELLS
 from mtbot.policy.words import words
@@ -34,7 +35,7 @@ class Sink(Protocol):
     def command(self, command: SimpleCommand, stdin: str | None, context: Context) -> set[str]:
         """Keep a command, open its wrappers; returns the programs met."""
 
-    def text(self, text: str, context: Context, second: None) -> frozenset[str]:
+    def text(self, text: str, context: Context) -> frozenset[str]:
         """Read an inner program text; returns the programs in it."""
 
     def doubt(self, doubt: Doubt, detail: str) -> None:
@@ -64,6 +65,7 @@ class Frame:
         self._names = Names(text, reading, context)
         self._seen: list[_Seen] = []
         self._fed: dict[int, tuple[int, frozenset[str], list[str]]] = {}
+        self._files: dict[str, str] = {}
         self._inner_context = context
 
     def run(self, sink: Sink) -> set[str]:
@@ -72,6 +74,7 @@ class Frame:
         known = self._names.environment() if self._reading.assignments or self._reading.loops else context.environment
         self._inner_context = replace(context, depth=context.depth + 1, environment=known)
         self._loose(sink)
+        self._subscripts(sink)
         for raw in self._in_order():
             if sink.full:
                 break
@@ -108,9 +111,20 @@ class Frame:
                     here = context
                     if inner.kind == ">(":
                         here = replace(context, stdin_from=context.stdin_from | self._names_in(Span(0, len(text))))
-                    programs = sink.text(inner.text, here, None)
+                    programs = sink.text(inner.text, here)
                     output = self._names.printed_by(inner.text)
                     self._seen.append(_Seen(span.start + inner.offset, programs, output))
+
+    def _subscripts(self, sink: Sink) -> None:
+        """A substitution in a subscript runs wherever bash calculates, even out of single quotes."""
+        text, position = self._text, 0
+        for _ in range(8):
+            position = text.find("[$(", position)
+            if position < 0:
+                return
+            end = closing_paren(text, position + 3)
+            sink.text(text[position + 3 : end], self._inner_context)
+            position = end
 
     def _command(self, raw: RawCommand, sink: Sink) -> None:
         text, context = self._text, self._context
@@ -148,12 +162,28 @@ class Frame:
             )
             programs |= sink.command(command, stdin, self._inner_context)
             programs |= self._indirect(command, sink)
-            output = output or printed_by(command, stdin)
+            printed = printed_by(command, stdin)
+            output = output or printed
+            programs |= self._written(command, printed, sink)
         if joined and "<(" in joined and command_reads_files(programs):
             for seen in self._within(raw):
                 if seen.output:
-                    programs |= sink.text(seen.output, self._inner_context, None)
+                    programs |= sink.text(seen.output, self._inner_context)
         self._seen.append(_Seen(raw.start, frozenset(programs), output))
+
+    def _written(self, command: SimpleCommand, printed: str | None, sink: Sink) -> set[str]:
+        """Remember the constant that a command writes to a file; read it when the same text runs that file."""
+        if printed:
+            targets = [redirect.target.text for redirect in command.redirects if redirect.writes]
+            targets += command.arguments if command.program == "tee" else ()
+            self._files.update(dict.fromkeys([target.removeprefix("./") for target in targets], printed))
+        elif self._files and command.argv:
+            ran = (command.argv[0].text, *command.arguments) if command_reads_files({command.program}) else ()
+            for word in ran or (command.argv[0].text,):
+                script = self._files.get(word.removeprefix("./"))
+                if script is not None:
+                    return set(sink.text(script, self._inner_context))
+        return set()
 
     def _respawns(self, name: str, raw: RawCommand) -> bool:
         """A function that its own body starts in the background or through a pipe never ends."""
@@ -169,21 +199,17 @@ class Frame:
         alias = self._names.aliases.get(command.program)
         if alias is not None:
             rest = " ".join([word.text for word in command.argv[1:]])
-            programs |= sink.text(f"{alias} {rest}", self._inner_context, None)
+            programs |= sink.text(f"{alias} {rest}", self._inner_context)
         body = self._names.functions.get(command.program)
         if body is not None:
             for seen in self._between(body):
                 programs |= seen.programs
         if command.program == "alias":
             for definition in self._names.aliases.values():
-                programs |= sink.text(definition, self._inner_context, None)
+                programs |= sink.text(definition, self._inner_context)
         for name, value in command.assignments:
             if name in _RUN_AS_COMMAND:
-                programs |= sink.text(value.text, self._inner_context, None)
-        for word in command.argv:
-            if "[$(" in word.text or "[`" in word.text:
-                for inner in inner_programs(word.text):
-                    programs |= sink.text(inner.text, self._inner_context, None)
+                programs |= sink.text(value.text, self._inner_context)
         return programs
 
     def _stdin(

@@ -87,6 +87,22 @@ def read(text: str) -> RawReading:
     )
 
 
+def masked(text: str) -> tuple[str, tuple[Span, ...]]:
+    """The text with the body of every quoted here-document made one meaningless word, and where those bodies are."""
+    splitter = _Splitter(text, 0)
+    splitter.run()
+    bodies = [
+        span for raw in splitter.commands() for span, quoted in raw.bodies if quoted and span.end > span.start + 1
+    ]
+    pieces: list[str] = []
+    position = 0
+    for span in sorted(bodies, key=lambda span: span.start):
+        pieces.extend((text[position : span.start], "x" * (span.end - span.start - 1), text[span.end - 1 : span.end]))
+        position = span.end
+    pieces.append(text[position:])
+    return "".join(pieces), tuple(bodies)
+
+
 class _Splitter:
     """One pass over the text from `position`."""
 

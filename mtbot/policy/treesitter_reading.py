@@ -1,7 +1,7 @@
 """Read a text with tree-sitter-bash: every simple command at any depth, and whether the text is well formed.
 
 The only importer of tree-sitter. It is thirty times faster than bashlex, recovers from errors and reports them
-honestly, so it is the main reader. It needs quadratic time on text that is dense in operators, hence the limit;
+honestly, so it is the main reader. It needs quadratic time where it recovers from errors, hence the limit;
 the places where it is known to hide commands (`loose`) are handed on to be looked through by others.
 """
 
@@ -14,11 +14,8 @@ from tree_sitter import Language, Node, Parser
 
 from mtbot.policy.reading_values import RawCommand, RawReading, Span, Unread
 
-SHORT = 2048
-"""Characters up to which any text is read: 25 ms at worst."""
-MAX_MARKS = 1000
-"""Characters of MARKS that a longer text may hold; keeps the worst case near that of a short text."""
-MARKS = "|()[]{}$<>&;=`"
+MAX_CODE = 3072
+"""Characters of shell code that are read: 45 ms at worst, and the worst is quadratic."""
 MAX_NODES = 12_000
 MAX_COMMANDS = 500
 
@@ -59,15 +56,13 @@ class _Found:
     """For the last command of a list or pipeline: the redirects that tree-sitter gives to the whole of it."""
 
 
-def marks(text: str) -> int:
-    """How many characters of `text` are operators of the shell."""
-    return sum(map(text.count, MARKS))
+def read(text: str, code: int | None = None) -> RawReading | Unread:
+    """Parse `text`; offsets are characters of `text`; never raises.
 
-
-def read(text: str) -> RawReading | Unread:
-    """Parse `text`; offsets are characters of `text`; never raises."""
-    if len(text) > SHORT and marks(text) > MAX_MARKS:
-        return Unread("too many shell operators for a text of that length")
+    `code` is how much of it is shell code, when the caller knows that the rest is data of one piece.
+    """
+    if (len(text) if code is None else code) > MAX_CODE:
+        return Unread(f"more than {MAX_CODE} characters of shell code")
     # one byte a character keeps offsets equal; what is not ASCII is an ordinary character of a word anyway
     source = text.encode("ascii", "replace").replace(b"\0", b"?")
     try:
@@ -127,7 +122,9 @@ def _other(node: Node, kind: str, place: _Place, text: str, found: _Found) -> No
         fed = place.fed
         if children and children[0].type == ">(":
             fed = Span(place.host, node.start_byte)
-        if children:
+        if children and children[0].type == "`" and "\\`" in text[node.start_byte : node.end_byte]:
+            found.loose.append(_span(node))  # tree-sitter does not look into backticks inside backticks
+        elif children:
             found.programs.add(children[0].end_byte)
         place = _Place(place.depth + 1, fed, place.host)
     elif kind in _LOOSE:

@@ -10,6 +10,7 @@ import re
 
 from mtbot.policy.reading_values import UNKNOWN, SimpleCommand, Word
 from mtbot.policy.unwrap_code import (
+    STDIN_FILES,
     InnerText,
     InnerWords,
     Inside,
@@ -135,9 +136,17 @@ def _plain(words: tuple[Word, ...], wrapper: Wrapper, label: str) -> tuple[Insid
             rest = _without_group(rest)
         if label in ("timeout", "ssh", "nice", "ionice") and rest and rest[0].text.startswith("-"):
             rest = rest[operands_at(rest, wrapper)[0] :]
-        if rest:
-            inside.append(InnerText(_joined(rest), label) if wrapper.shell_text else InnerWords(rest, label))
+        if rest and wrapper.shell_text:
+            inside.append(InnerText(_joined(rest), label))
+        elif rest:
+            inside.append(InnerWords(rest, label, _given(words[:start]) if wrapper.assignments else ()))
     return tuple(inside)
+
+
+def _given(words: tuple[Word, ...]) -> tuple[tuple[str, Word], ...]:
+    """The NAME=VALUE words among a wrapper's options."""
+    pairs = [word.text.partition("=") for word in words if _ASSIGNMENT(word.text)]
+    return tuple([(name, Word(value, UNKNOWN in value)) for name, _, value in pairs])
 
 
 def _without_group(words: tuple[Word, ...]) -> tuple[Word, ...]:
@@ -167,6 +176,10 @@ def _eval(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
     if words and words[0].text == "--":
         words = words[1:]
     return (InnerText(_joined(words), "eval"),) if words else ()
+
+
+def _source(command: SimpleCommand, stdin: str | None) -> tuple[Inside, ...]:
+    return _stdin_text(stdin, "source") if command.arguments[:1] and command.arguments[0] in STDIN_FILES else ()
 
 
 def _trap(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
@@ -313,6 +326,8 @@ def _git(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
 _SPECIAL = {
     "eval": _eval,
     "trap": _trap,
+    "source": _source,
+    ".": _source,
     "command": _command_builtin,
     "xargs": _xargs,
     "parallel": _parallel,

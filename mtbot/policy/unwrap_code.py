@@ -26,6 +26,8 @@ class InnerWords:
 
     argv: tuple[Word, ...]
     label: str
+    assignments: tuple[tuple[str, Word], ...] = ()
+    """Names that the wrapper sets for it (`env A=b`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,11 @@ def reads_program_from_stdin(command: SimpleCommand) -> bool:
         return True
     if command.program in SHELLS:
         flags, operands = shell_words(command.argv[1:])
-        return "s" in flags or ("c" not in flags and (not operands or operands[0].text in _STDIN_FILES))
+        return "s" in flags or ("c" not in flags and (not operands or operands[0].text in STDIN_FILES))
     if not is_interpreter(command.program):
         return False
     for argument in command.arguments:
-        if argument in _STDIN_FILES:
+        if argument in STDIN_FILES:
             return True
         if argument in CODE_OPTIONS or argument.startswith(("-c", "-e", "-m", "-n", "-p", "--eval")):
             return argument == "-m" and "runpy" in command.arguments
@@ -76,7 +78,7 @@ def reads_program_from_stdin(command: SimpleCommand) -> bool:
     return True
 
 
-_STDIN_FILES = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+STDIN_FILES = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
 def shell_words(words: tuple[Word, ...]) -> tuple[str, tuple[Word, ...]]:

@@ -50,7 +50,8 @@ def _own_reading(arguments: tuple[str, ...]) -> bool:
 
 
 def _is_own_state(word: str) -> bool:
-    return ".mtclaw" in word.split("/")
+    parts = word.split("/")
+    return ".mtclaw" in parts or parts[-1].startswith("mtclaw.db")
 
 
 OWN: tuple[Rule, ...] = (
