@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mtbot.approvals.card import Cards, Place
 from mtbot.domain.call import Call, Facts
-from mtbot.domain.ids import ApprovalId, BotName, CallId, ChatId, Digest, SafeText, ThreadId, TurnId, UserId
+from mtbot.domain.ids import ApprovalId, BotName, CallId, ChatId, SafeText, ThreadId, TurnId, UserId
 from mtbot.domain.ports import Question
-from mtbot.domain.record import Card
+from mtbot.domain.record import Approval, Card
 from mtbot.domain.turn import (
     Actor,
     ActorKind,
@@ -161,4 +162,33 @@ def plain(card: Card) -> str:
     return "\n".join(parts)
 
 
-DIGEST = Digest("00" * 32)
+CARDS = Cards(Place("nas", "mtclaw"), Clock(), REDACTOR)
+HALF_HOUR = START + 30 * MINUTE
+OPEN = "open until 19:36 (30 min) · reply to this message to deny with a reason"
+
+
+def asked(
+    what: Question, ident: str = "K7QD", expires: int = HALF_HOUR, who: str = "Chief", deciders: str = ""
+) -> Card:
+    """The card of a question."""
+    return CARDS.question(what, ApprovalId(ident), "tok", expires, (who, deciders))
+
+
+def approval(card: Card | None = None) -> Approval:
+    """An open request with its card."""
+    shown = card or asked(question())
+    of = call()
+    return Approval(
+        ApprovalId("K7QD"),
+        of.id,
+        TurnId("t1"),
+        of.address,
+        CHIEF,
+        "exec",
+        PULL,
+        of.digest(Facts()),
+        shown,
+        "tok",
+        START,
+        HALF_HOUR,
+    )

@@ -1,18 +1,14 @@
 """Requests and rulings over a real database: asked once, decided once, by who may, in time, and on record."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
-from mtbot.approvals.card import Cards, Place
-from mtbot.approvals.desk import NAME_TRIES, Desk, DeskStores
+from mtbot.approvals.desk import NAME_TRIES
 from mtbot.domain.call import Decision, Outcome, Stage, Status, Verdict
 from mtbot.domain.errors import AlreadyDecided, NoSuchApproval, NotAllowed, NotUsable, RecordUnavailable
 from mtbot.domain.ids import ApprovalId, CallId, ChatId, UserId
-from mtbot.domain.ports import Question
 from mtbot.domain.record import (
     Approval,
     ApprovalState,
@@ -25,10 +21,11 @@ from mtbot.domain.record import (
     Word,
 )
 from mtbot.domain.turn import SYSTEM, Actor
-from mtbot.policy.people import Approvers, BotPeople, Deciders, People
+from mtbot.policy.people import Approvers, BotPeople, Deciders
 from mtbot.storage.engine import Database
-from mtbot.storage.place import SqlitePlace, sqlite_place
-from mtbot.storage.stores import Stores, stores_of
+from mtbot.storage.place import SqlitePlace
+from mtbot.storage.stores import stores_of
+from tests.unit.approvals.office import DEPLOYS, NOT_REQUESTER, Office, no, yes
 from tests.unit.approvals.samples import (
     BOT,
     CHIEF,
@@ -41,7 +38,6 @@ from tests.unit.approvals.samples import (
     REVIEW,
     START,
     STRANGER,
-    Clock,
     Names,
     call,
     people,
@@ -50,82 +46,6 @@ from tests.unit.approvals.samples import (
     safe,
     state,
 )
-
-NOT_REQUESTER = Approvers(Deciders.NOT_REQUESTER)
-DEPLOYS = question(call("./deploy.sh", address=GROUP, requester=DEPLOY), detail=("1 script",))
-"""Deploy wants something in the group."""
-
-
-@dataclass
-class Office:
-    """A desk over a database, with everything that a test turns."""
-
-    db: Database
-    stores: Stores
-    people: People
-    clock: Clock
-    names: Names = field(default_factory=Names)
-    timeout: int = 30 * MINUTE
-    wakes: int = 0
-
-    def desk(self, stores: Stores | None = None) -> Desk:
-        """A desk as bootstrap builds it."""
-        found = stores or self.stores
-        desk = Desk(
-            DeskStores(found.consents, found.outbox),
-            lambda: self.people,
-            Cards(Place("nas", "mtclaw"), self.clock, REDACTOR),
-            self.clock,
-            self.names,
-            lambda _address: self.timeout,
-        )
-        desk.wake = self._woken
-        return desk
-
-    def _woken(self) -> None:
-        self.wakes += 1
-
-    async def ask(self, what: Question = DEPLOYS) -> ApprovalId:
-        """Ask, as the gate does."""
-        return await self.desk().ask(what, state(what.call))
-
-    async def said(self) -> list[OutboxItem]:
-        """Everything that is queued to be said, in order, taken out of the queue."""
-        items = []
-        while rows := await self.stores.outbox.next(["private", "group"], self.clock.now):
-            for row in rows:
-                assert await self.stores.outbox.claim(row.id)
-                await self.stores.outbox.sent(row.id, None)
-                items.append(row.item)
-        return items
-
-    async def events(self, of: str = "c1") -> list[EventDraft]:
-        """What is on record about a call."""
-        return [event.draft for event in await self.stores.trail.trail_of(CallId(of))]
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> SqlitePlace:
-    """Where the database lies."""
-    return sqlite_place(tmp_path / "state" / "mtclaw.db")
-
-
-@pytest.fixture
-async def office(place: SqlitePlace) -> AsyncIterator[Office]:
-    """An open database and a desk where anybody listed may decide."""
-    db = await Database.open_for_writing(place)
-    yield Office(db, stores_of(db, REDACTOR.mask), people(), Clock())
-    await db.close()
-
-
-def yes(decider: Actor = CHIEF, via: Via = Via.BUTTON, at_ms: int = 0) -> Ruling:
-    """A press on Approve."""
-    return Ruling(ApprovalState.APPROVED, decider, via, at_ms)
-
-
-def no(decider: Actor = CHIEF, reason: str = "", via: Via = Via.REPLY) -> Ruling:
-    """A denial."""
-    return Ruling(ApprovalState.DENIED, decider, via, 0, reason)
 
 
 class TestAsking:
