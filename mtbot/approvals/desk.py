@@ -120,6 +120,8 @@ class Desk:
     async def decide(self, approval: ApprovalId, ruling: Ruling) -> Approval:
         """Rule once. NotAllowed names why, AlreadyDecided who was first; a late yes is AlreadyDecided (expired).
 
+        A yes that has not run yet can still be REVOKED.
+
         A ruling counts from the moment in which it gets here, never from an earlier one that it may claim.
         """
         row = await self._stores.consents.get(approval)
@@ -132,7 +134,8 @@ class Desk:
         if row.state is ApprovalState.PENDING and ruling.at_ms >= row.expires_ms:
             await self.lapse(row)
             row = await self._stores.consents.get(approval)
-        if row.state is ApprovalState.PENDING:
+        taken_back = ruling.state is ApprovalState.REVOKED and row.state is ApprovalState.APPROVED
+        if row.state is ApprovalState.PENDING or taken_back:
             try:
                 return await self._rule(row, ruling)
             except AlreadyDecided:

@@ -1,17 +1,15 @@
 """``mtclaw approvals``: what was proposed, who decided, how it ended; and ruling from the host."""
 
 import asyncio
-from collections.abc import Sequence
-from datetime import tzinfo
+from typing import Any
 
 import click
 
 from mtbot.cli.frame import Frame
-from mtbot.cli.output import json_out, moment, table, text_out
-from mtbot.cli.trails import Line, line_of
-from mtbot.domain.errors import AlreadyDecided, ConsentError
-from mtbot.domain.ids import ApprovalId
-from mtbot.domain.record import Approval, ApprovalState, EventKind, Ruling, Via
+from mtbot.cli.output import csv_out, json_out, moment, table, text_out
+from mtbot.domain.errors import AlreadyDecided, ConsentError, NoSuchApproval
+from mtbot.domain.ids import ApprovalId, CallId
+from mtbot.domain.record import Approval, ApprovalState, Ruling, Via, Word
 
 
 @click.group()
@@ -21,29 +19,59 @@ def approvals() -> None:
 
 @approvals.command("list")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+@click.option("--since", metavar="WHEN", help="From then on: 2026-11-30, 2026-11-30T19:36, or 2h, 3d ago.")
+@click.option("--until", metavar="WHEN", help="Before then.")
+@click.option("--chat", type=int, metavar="ID", help="Only this chat.")
+@click.option("--user", metavar="WHO", help="Only what this person asked for or decided: a name or a numeric id.")
+@click.option("--decision", type=click.Choice([word.value for word in Word if word]), help="Only what came out so.")
+@click.option("--command", "pattern", metavar="REGEX", help="Only commands in which this is found (RE2).")
+@click.option("--json", "shape", flag_value="json", help="JSON instead of a table.")
+@click.option("--csv", "shape", flag_value="csv", help="CSV instead of a table.")
 @click.pass_obj
-def list_(frame: Frame, limit: int, as_json: bool) -> None:
+def list_(frame: Frame, /, shape: str | None, **wanted: Any) -> None:  # Any: click hands over what the options say
     """The record, newest first, one line a call."""
-    lines, zone = asyncio.run(_lines(frame, limit))
-    if as_json:
-        json_out([line.to_dict() for line in lines])
-        return
+    from mtbot.cli.record_query import find, query_of
+
+    loaded = frame.load()
+    query = query_of(loaded, wanted)
+    lines = asyncio.run(find(loaded, query))
+    zone = loaded.settings.zone
     headings = ("TIME", "SESSION", "DECISION", "DECIDER", "EXIT", "DURATION", "TRUNC", "COMMAND")
-    table(headings, [line.cells(moment(line.at_ms, zone)) for line in lines])
+    if shape == "json":
+        json_out([line.to_dict() for line in lines])
+    elif shape == "csv":
+        csv_out(headings, [line.cells(moment(line.at_ms, zone)) for line in lines])
+    else:
+        table(headings, [line.cells(moment(line.at_ms, zone)) for line in lines])
 
 
-async def _lines(frame: Frame, limit: int) -> tuple[Sequence[Line], tzinfo]:
+@approvals.command()
+@click.argument("ident", metavar="ID")
+@click.pass_obj
+def show(frame: Frame, ident: str) -> None:
+    """One question, or one call by its id, with everything on record about it."""
+    text_out(asyncio.run(_show(frame, ident)))
+
+
+async def _show(frame: Frame, ident: str) -> str:
     from mtbot.bootstrap.offline import look
-    from mtbot.storage.trail import EventFilter
+    from mtbot.cli.trails import story_of
 
     office = await look(frame.load())
+    zone = office.loaded.settings.zone
     try:
-        trail = office.stores.trail
-        proposed = await trail.page(EventFilter(kind=EventKind.PROPOSED), limit=limit)
-        trails = await trail.trails_of([event.draft.call for event in proposed])
-        people = office.loaded.people
-        return [line_of(trails[event.draft.call], people) for event in proposed], office.loaded.settings.zone
+        try:
+            approval = await office.stores.consents.get(ApprovalId(ident.lstrip("#").upper()))
+        except NoSuchApproval:
+            approval = None
+        call = CallId(ident) if approval is None else approval.call
+        events = await office.stores.trail.trail_of(call)
+        if approval is None and not events:
+            raise NoSuchApproval(
+                f"there is no question and no call {ident}", hint="`mtclaw approvals list --json` has the ids"
+            )
+        lines = [_whole(approval), ""] if approval is not None else []
+        return "\n".join([*lines, *story_of(events, office.loaded.people, zone)])
     finally:
         await office.close()
 
@@ -92,6 +120,15 @@ def deny(frame: Frame, ident: str, reason: str) -> None:
     click.echo(asyncio.run(_rule(frame, ident, ApprovalState.DENIED, reason)))
 
 
+@approvals.command()
+@click.argument("ident", metavar="ID")
+@click.option("--reason", default="", help="Noted in the record.")
+@click.pass_obj
+def revoke(frame: Frame, ident: str, reason: str) -> None:
+    """Take back a question, or a yes that has not run yet."""
+    click.echo(asyncio.run(_rule(frame, ident, ApprovalState.REVOKED, reason)))
+
+
 async def _rule(frame: Frame, ident: str, state: ApprovalState, reason: str) -> str:
     from mtbot.bootstrap.offline import place_of, work
     from mtbot.bootstrap.people import local_person
@@ -108,7 +145,7 @@ async def _rule(frame: Frame, ident: str, state: ApprovalState, reason: str) -> 
     finally:
         await office.close()
     if state is not ApprovalState.APPROVED:
-        return f"denied #{row.id}"
+        return f"{state.value} #{row.id}"
     lapses = loaded.clock.clock_text(row.expires_ms)
     if InstanceLock(place_of(loaded).lock).holder() is not None:
         return f"approved #{row.id}; the gateway runs it within 5 s"

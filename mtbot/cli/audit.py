@@ -1,6 +1,8 @@
 """``mtclaw audit``: whether the record is whole."""
 
 import asyncio
+import json
+from dataclasses import asdict
 
 import click
 
@@ -10,7 +12,7 @@ from mtbot.domain.errors import StateError
 
 @click.group()
 def audit() -> None:
-    """The record: verify, acknowledge."""
+    """The record: verify, acknowledge, export."""
 
 
 @audit.command()
@@ -57,3 +59,35 @@ async def _acknowledge(frame: Frame, reason: str) -> int:
     finally:
         await office.close()
     return event.seq
+
+
+@audit.command()
+@click.option("--after", type=click.IntRange(0), default=0, metavar="SEQ", help="Only events behind this one.")
+@click.pass_obj
+def export(frame: Frame, after: int) -> None:
+    """Every event as a JSON line, oldest first, masked as it is stored."""
+    asyncio.run(_export(frame, after))
+
+
+async def _export(frame: Frame, after: int) -> None:
+    from mtbot.bootstrap.offline import look
+
+    office = await look(frame.load())
+    try:
+        while events := await office.stores.trail.after(after):
+            for event in events:
+                click.echo(
+                    json.dumps(
+                        {
+                            "seq": event.seq,
+                            "instance": event.instance,
+                            **asdict(event.draft),
+                            "previous": event.previous,
+                            "hash": event.hash,
+                        },
+                        ensure_ascii=True,
+                    )
+                )
+            after = events[-1].seq
+    finally:
+        await office.close()

@@ -1,5 +1,6 @@
 """Tables and JSON for people and programs; nothing that is printed here can drive the terminal."""
 
+import csv
 import json
 import sys
 from collections.abc import Iterable, Sequence
@@ -21,6 +22,15 @@ def json_out(value: object) -> None:
     """Print ``value`` as JSON in ASCII, so that no character of it means anything to a terminal."""
     json.dump(value, sys.stdout, ensure_ascii=True, indent=2)
     print()
+
+
+def csv_out(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print rows as CSV; control characters are escaped, and a cell that a spreadsheet would run is quoted for it."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(headings)
+    for row in rows:
+        cells = [terminal_safe("" if cell is None else str(cell), table=True) for cell in row]
+        writer.writerow([f"'{cell}" if cell.startswith(("=", "+", "@")) else cell for cell in cells])
 
 
 def text_out(text: str) -> None:

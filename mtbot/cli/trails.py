@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import tzinfo
 
+from mtbot.cli.output import moment
 from mtbot.domain.record import AuditEvent, EventKind, Via, Word
 from mtbot.domain.turn import Actor, ActorKind
 from mtbot.policy.people import People
@@ -67,6 +69,31 @@ def line_of(events: Sequence[AuditEvent], people: People) -> Line:
         command=first.command,
         call=str(first.call),
     )
+
+
+def story_of(events: Sequence[AuditEvent], people: People, zone: tzinfo) -> list[str]:
+    """Everything on record about one call, a line an event."""
+    lines = [f"call {events[0].draft.call} in {events[0].draft.session}, {events[0].draft.cwd}"] if events else []
+    for event in events:
+        draft = event.draft
+        parts = [
+            f"{event.seq}",
+            moment(draft.at_ms, zone),
+            draft.kind.value,
+            draft.word.value,
+            draft.rule,
+            draft.reason,
+        ]
+        if draft.decider:
+            parts.append(f"by {_decider(draft.via, draft.decider, people)} ({draft.via.value})")
+        if draft.exit_code is not None:
+            parts.append(f"exit {draft.exit_code}")
+        if draft.duration_ms is not None:
+            parts.append(f"{draft.duration_ms} ms")
+        if draft.profile and draft.kind is EventKind.STARTED:
+            parts.append(f"profile {draft.profile}")
+        lines.append("  ".join(part for part in parts if part))
+    return lines
 
 
 def _end_word(kind: EventKind, reason: str) -> str:

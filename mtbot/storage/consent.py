@@ -8,12 +8,12 @@ from sqlmodel import Session, col, select
 from mtbot.audit import storable
 from mtbot.domain.errors import AlreadyDecided, NameTaken, NoSuchApproval, SealError, StorageError
 from mtbot.domain.ids import ApprovalId, CallId, Digest, SessionId, TurnId
-from mtbot.domain.record import Approval, ApprovalState, Card, EventDraft, OutboxItem, Ruling, Via, Word
+from mtbot.domain.record import Approval, ApprovalState, Card, EventDraft, EventKind, OutboxItem, Ruling, Via, Word
 from mtbot.domain.turn import SYSTEM, Address, TurnState
 from mtbot.storage.chain import Chain, Pen
 from mtbot.storage.columns import Mask, actor, address_columns, address_of, ensure_session, place_of, queue
 from mtbot.storage.engine import Database, insert_if_new
-from mtbot.storage.tables import ApprovalRow, ParkedRow
+from mtbot.storage.tables import ApprovalRow, EventRow, ParkedRow
 
 
 class ConsentStore:
@@ -43,6 +43,8 @@ class ConsentStore:
     async def rule(self, approval: ApprovalId, ruling: Ruling, draft: EventDraft, *items: OutboxItem) -> Approval:
         """Compare-and-set PENDING to ``ruling.state`` with its event and ``items`` to send; the new row.
 
+        REVOKED also takes back a yes whose call has not started.
+
         AlreadyDecided if somebody was first, NoSuchApproval if there is none, RecordUnavailable. A yes at or after
         ``expires_ms`` becomes EXPIRED, with an event that says so and without ``items``, and is AlreadyDecided.
         """
@@ -53,7 +55,7 @@ class ConsentStore:
             row = session.exec(select(ApprovalRow).where(ApprovalRow.id == approval).with_for_update()).one_or_none()
             if row is None:
                 raise NoSuchApproval(f"there is no request #{approval}")
-            if row.state != ApprovalState.PENDING:
+            if row.state != ApprovalState.PENDING and not _revocable(session, row, ruling):
                 return row, False
             if ruling.state is ApprovalState.APPROVED and ruling.at_ms >= row.expires_ms:
                 lapse = Ruling(ApprovalState.EXPIRED, SYSTEM, Via.EXPIRY, ruling.at_ms, "timeout")
@@ -224,6 +226,14 @@ def _ruling(row: ApprovalRow) -> Ruling | None:
         return None
     decider = actor(row.decider_kind, row.decider_id, row.decider_name)
     return Ruling(ApprovalState(row.state), decider, Via(row.via), row.decided_ms, row.reason)
+
+
+def _revocable(session: Session, row: ApprovalRow, ruling: Ruling) -> bool:
+    """Whether ``ruling`` takes back a yes that was not used; the lock on the record keeps a start from slipping in."""
+    if ruling.state is not ApprovalState.REVOKED or row.state != ApprovalState.APPROVED:
+        return False
+    used = select(EventRow.seq).where(EventRow.call == row.call, EventRow.kind == EventKind.STARTED).limit(1)
+    return session.exec(used).first() is None
 
 
 def _decided(row: ApprovalRow) -> AlreadyDecided:

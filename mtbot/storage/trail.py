@@ -100,6 +100,11 @@ class Trail:
 
         return await self._db.read(work)
 
+    async def after(self, seq: int, limit: int = _CHUNK) -> tuple[AuditEvent, ...]:
+        """At most ``limit`` events behind number ``seq``, oldest first. StorageError."""
+        statement = select(EventRow).where(col(EventRow.seq) > seq).order_by(col(EventRow.seq)).limit(limit)
+        return await self._db.read(lambda session: tuple(event_of(row) for row in session.exec(statement)))
+
     async def trail_of(self, call: CallId) -> tuple[AuditEvent, ...]:
         """Everything on record about one call, oldest first. StorageError."""
         return (await self.trails_of((call,)))[call]
