@@ -19,6 +19,7 @@ from mtbot.domain.ids import BotName, SessionId
 from mtbot.domain.ports import Clock, Consents, History, Inbox, Leases, Masker, Names, Signs, TurnFlush
 from mtbot.domain.record import Approval, ApprovalState, Card, CardKind, OutboxItem, OutKind, Ruling, Via
 from mtbot.domain.turn import (
+    Address,
     Failed,
     Inbound,
     Message,
@@ -31,6 +32,7 @@ from mtbot.domain.turn import (
     TurnState,
     Usage,
 )
+from mtbot.gate.gate import TOLD_REFUSALS
 from mtbot.gateway.lanes import Item, Rest, Resume
 from mtbot.redaction.display import display
 
@@ -62,7 +64,10 @@ class TurnStores:
 
 @dataclass(frozen=True, slots=True)
 class TurnFrame:
-    """What surrounds every turn: time, names, masking, signs of life, who holds leases, how much history counts."""
+    """What surrounds every turn: time, names, masking, signs of life, who holds leases, how much history counts.
+
+    ``attended`` says whether somebody can be asked at a place.
+    """
 
     clock: Clock
     names: Names
@@ -70,6 +75,7 @@ class TurnFrame:
     signs: Signs
     holder: str
     history_turns: Callable[[SessionId], int]
+    attended: Callable[[Address], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +232,6 @@ class Turns:
             return None
         assert isinstance(end, Reply)
         silent = approval is not None and approval.ruling is not None and approval.ruling.reason == CANCELED
-        silent = silent or (approval is not None and approval.state is ApprovalState.REVOKED)
         await self._flush(end.state, end.text, "", silent=silent)
         return None
 
@@ -311,7 +316,10 @@ class Turns:
         if state.address.surface is SurfaceName.CRON:
             return ()
         mask = self._frame.masker.mask
-        items = []
+        items = [
+            OutboxItem(OutKind.NOTICE, state.address, card=Card(CardKind.NOTICE, mask(line), mask(""), (), silent=True))
+            for line in _unrun_lines(state, self._frame.attended(state.address))
+        ]
         if state.ran:
             card = Card(CardKind.NOTICE, mask(ran_line(state.ran)), mask(""), (), silent=True)
             items.append(OutboxItem(OutKind.NOTICE, state.address, card=card, silent=True))
@@ -373,10 +381,24 @@ def _taken_back(ruling: Ruling) -> Ruling:
     return replace(ruling, state=ApprovalState.DENIED, via=Via.STOP)
 
 
+def _unrun_lines(state: TurnState, attended: bool) -> list[str]:
+    """What did not run and was not told yet: an attended place has heard of the first refusals one by one."""
+    lines = []
+    denied = state.denied[TOLD_REFUSALS if attended else 0 :]
+    if denied:
+        lines.append(f"⛔ Not run, refused by policy: {_some(denied)}")
+    if state.refused:
+        lines.append(f"⛔ Not run, nobody could be asked: {_some(state.refused)}")
+    return lines
+
+
+def _some(lines: tuple[str, ...]) -> str:
+    shown = ", ".join(lines[:SHOWN_RUNS])
+    return f"{shown} and {len(lines) - SHOWN_RUNS} more" if len(lines) > SHOWN_RUNS else shown
+
+
 def ran_line(ran: tuple[str, ...]) -> str:
     """What ran without a question, in one line: ``Ran 3 commands by rule: docker ps, ...``."""
     if len(ran) == 1:
         return f"Ran by rule: {ran[0]}"
-    shown = ", ".join(ran[:SHOWN_RUNS])
-    more = f" and {len(ran) - SHOWN_RUNS} more" if len(ran) > SHOWN_RUNS else ""
-    return f"Ran by rule, {len(ran)} calls: {shown}{more}"
+    return f"Ran by rule, {len(ran)} calls: {_some(ran)}"
