@@ -77,14 +77,10 @@ class _Look:
             self.directory(entry.path, depth + 1)
 
     def _of_a_repository(self, path: str) -> bool:
-        """Whether a path is sensitive only because it lies in a git directory below here."""
+        """Whether a path is sensitive only because it lies in a git directory; what lies above it was looked at."""
         parts = path.removeprefix(self._base).split("/")
-        for at, part in enumerate(parts[:-1]):
-            if part == ".git" or part.endswith(".git"):
-                inside = "/repository/" + "/".join(parts[at + 1 :])
-                before = self._base + "/".join(parts[:at])
-                return not is_sensitive(inside, self._places) and not is_sensitive(before, self._places)
-        return False
+        at = next((at for at, part in enumerate(parts[:-1]) if part.endswith(".git")), None)
+        return at is not None and not is_sensitive("/repository/" + "/".join(parts[at + 1 :]), self._places)
 
     def _link(self, path: str) -> None:
         """A link to somewhere else is what it leads to; not every command passes it by."""

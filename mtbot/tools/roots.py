@@ -93,7 +93,7 @@ class _Walk:
         if part == ".":
             return None
         if part == "..":
-            self._done, self._last = self._done.rpartition("/")[0], None
+            self._done = self._done.rpartition("/")[0]
             return None
         here = f"{self._done}/{part}"
         try:

@@ -3,6 +3,7 @@
 A few kilobytes can be packed so that they fill a gigabyte, so decompression is bounded step by step.
 """
 
+import re
 import zlib
 from dataclasses import dataclass
 from email.message import Message
@@ -10,6 +11,7 @@ from email.message import Message
 import httpx
 
 _TEXTUAL = ("json", "xml", "javascript", "ecmascript", "yaml", "toml", "sql", "graphql", "x-sh", "x-httpd-php", "rtf")
+_TYPE = re.compile(r"[a-z]{1,20}/[a-z0-9.+_-]{1,80}\Z")
 _FRAMED = zlib.MAX_WBITS | 32
 """gzip or zlib, whichever the first bytes say."""
 
@@ -50,6 +52,13 @@ def is_text(media_type: str) -> bool:
     if kind == "text":
         return True
     return kind == "application" and any(part in _TEXTUAL for part in (name, name.removeprefix("x-"), *name.split("+")))
+
+
+def named_type(media_type: str) -> str:
+    """A media type for people; whatever else a server writes there is not repeated."""
+    if not media_type:
+        return "something without a type"
+    return media_type if _TYPE.match(media_type) else "something of an unknown type"
 
 
 async def read_body(response: httpx.Response, most: int) -> tuple[bytes, bool]:

@@ -6,6 +6,7 @@ because a proxy would resolve again.
 """
 
 import asyncio
+import re
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -18,11 +19,12 @@ import httpx
 
 from mtbot.policy.effects import host_of
 from mtbot.tools.netguard import IPAddress, NoHost, read_address, refusal
-from mtbot.tools.web_body import FetchFailed, FetchRefused, Page, content_type, is_text, read_body
+from mtbot.tools.web_body import FetchFailed, FetchRefused, Page, content_type, is_text, named_type, read_body
 
 MAX_HOPS = 3
 MAX_URL = 8192
 _REDIRECTS = (301, 302, 303, 307, 308)
+_NAME = re.compile(rb"[a-z0-9._-]+\Z")
 _HEADERS = {
     "User-Agent": "Mozilla/5.0 (compatible; mtclaw)",
     "Accept": "text/html,application/xhtml+xml,text/*;q=0.9,application/json;q=0.9,*/*;q=0.1",
@@ -175,7 +177,7 @@ class WebClient:
                 raise FetchFailed(f"{url.host} answers {response.status_code} {_phrase(response.status_code)}".rstrip())
             media_type, charset = content_type(response.headers.get("content-type", ""))
             if not is_text(media_type):
-                raise FetchRefused(f"{url.host} sends {media_type or 'something without a type'}, which is not text")
+                raise FetchRefused(f"{url.host} sends {named_type(media_type)}, which is not text")
             body, cut = await read_body(response, self._max_bytes)
             return Page(str(url.copy_with(fragment=None)), media_type, charset, body, cut)
 
@@ -195,15 +197,13 @@ def _parsed(url: str) -> httpx.URL:
     """An http(s) address that every reader of it takes for the same one. FetchRefused otherwise."""
     if len(url) > MAX_URL:
         raise FetchRefused(f"the address has over {MAX_URL} characters")
-    if any(char <= " " or char in "\\\x7f" for char in url):
-        raise FetchRefused("the address holds a blank, a backslash or a control character")
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, UnicodeError, ValueError):
         raise FetchRefused("the address cannot be read") from None
     if parsed.scheme not in ("http", "https"):
         raise FetchRefused("only http and https addresses are fetched")
-    if parsed.userinfo or "@" in url.split("://", 1)[-1].split("/", 1)[0]:
+    if parsed.userinfo:
         raise FetchRefused("an address with a user name or password in it is not fetched")
     if not parsed.host or not _reads_alike(url, parsed):
         raise FetchRefused("the address names no host, or one that can be read in two ways")
@@ -212,6 +212,8 @@ def _parsed(url: str) -> httpx.URL:
 
 def _reads_alike(url: str, parsed: httpx.URL) -> bool:
     """Whether policy, which judged the host by its own reading, saw the host that would be connected to."""
+    if ":" not in parsed.host and not _NAME.match(parsed.raw_host):
+        return False
     try:
         return httpx.URL(scheme="http", host=host_of(url)).raw_host == parsed.raw_host
     except (httpx.InvalidURL, UnicodeError, ValueError):

@@ -91,13 +91,35 @@ async def test_names_cannot_forge_lines_or_show_secrets(desk: Desk, workspace: P
 
 @pytest.mark.parametrize(
     ("path", "reason"),
-    [("b.txt", "is not a directory"), ("none", "does not exist"), ("..", "lies outside"), ("link", "lies outside")],
+    [
+        ("pipe", "is a named pipe"),
+        ("b.txt", "is not a directory"),
+        ("none", "does not exist"),
+        ("..", "lies outside"),
+        ("link", "lies outside"),
+    ],
 )
 async def test_what_is_no_directory_inside_is_not_listed(desk: Desk, tree: Path, path: str, reason: str) -> None:
     """Each refusal is one sentence."""
     outcome = await desk.use(ListDirTool, path)
     assert outcome.status is Status.REFUSED
     assert outcome.text.startswith(f"Not listed: {path} {reason}")
+
+
+async def test_a_directory_that_becomes_a_link_is_not_entered(
+    desk: Desk, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at an entry and its opening it may be swapped."""
+    really_open = os.open
+
+    def swapping(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if path == "a dir":
+            (tree / "a dir").rename(tree.with_name("moved"))
+            (tree / "a dir").symlink_to(tree.with_name("outside"))
+        return really_open(path, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", swapping)
+    assert (await _lines(desk, depth=3))[1:3] == ["dir - a dir/ (cannot be listed)", "file 5 b.txt"]
 
 
 async def test_no_descriptor_is_left_open(desk: Desk, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -263,6 +263,41 @@ def test_a_file_that_changes_meanwhile_is_not_replaced(workspace: Path, monkeypa
     assert (path.read_text(), _names(workspace)) == ("theirs", ["a.txt"])
 
 
+def test_a_second_name_that_appears_meanwhile_keeps_the_file(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link made while the write was under way would be left with the old text."""
+    path = workspace / "a.txt"
+    path.write_text("old")
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: (workspace / "b").hardlink_to(path))
+    with pytest.raises(PathRefused, match="changed while it was written"):
+        _put(path, "ours", known=_stamp(path))
+    assert (path.read_text(), _names(workspace)) == ("old", ["a.txt", "b"])
+
+
+def test_a_file_that_is_swapped_only_for_a_moment_is_not_copied(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is appended to must be the file that was looked at, not one that stood there in between."""
+    path, other, aside = workspace / "a.txt", workspace / "b.txt", workspace / "aside"
+    path.write_text("ours\n")
+    other.write_text("theirs\n")
+    really = os.access
+
+    def swap_in(name: str, mode: int, *, dir_fd: int | None = None, effective_ids: bool = False) -> bool:
+        path.rename(aside)
+        other.rename(path)
+        return really(name, mode, dir_fd=dir_fd, effective_ids=effective_ids)
+
+    def swap_out(_descriptor: int) -> None:
+        path.rename(other)
+        aside.rename(path)
+
+    monkeypatch.setattr(os, "access", swap_in)
+    monkeypatch.setattr(os, "supports_effective_ids", {swap_in})
+    monkeypatch.setattr(os, "fsync", swap_out)
+    with pytest.raises(PathRefused, match="changed while it was written"):
+        _put(path, "more\n", APPEND)
+
+
 def test_a_name_that_was_taken_is_given_back_if_the_write_fails(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

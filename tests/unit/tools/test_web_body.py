@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from mtbot.tools.web_body import FetchFailed, content_type, is_text, read_body
+from mtbot.tools.web_body import FetchFailed, _Decoder, content_type, is_text, read_body
 
 TEXT = b"hello " * 1000
 RAW_DEFLATE = zlib.compressobj(wbits=-zlib.MAX_WBITS)
@@ -61,6 +61,12 @@ async def test_a_bomb_is_never_unpacked() -> None:
     response = httpx.Response(200, headers={"content-encoding": "gzip"}, content=pieces())
     assert await read_body(response, 1000) == (bytes(1000), True)
     assert len(unread) < 20
+
+
+@pytest.mark.parametrize("room", [1, 10, 5999])
+def test_a_step_never_gives_more_than_there_is_room_for(room: int) -> None:
+    """What is packed stays packed until it is wanted."""
+    assert _Decoder("gzip").feed(gzip.compress(TEXT), room) == TEXT[:room]
 
 
 async def test_a_body_that_decodes_to_nothing_has_an_end() -> None:
