@@ -63,6 +63,10 @@ ApproversRule = Annotated[
     Approvers, BeforeValidator(_approvers), Rule("any, requester, not_requester, or a list of people")
 ]
 
+OwnApprovers = Annotated[
+    Approvers | None, BeforeValidator(_approvers), Rule("any, requester, not_requester, or a list of people")
+]
+
 
 def _group_key(value: object) -> ChatId:
     text = str(value)
@@ -85,6 +89,9 @@ class GroupSettings(Section):
 
     require_mention: Flag = key(default=True, says="Answer only when mentioned, replied to or given a command.")
     allow_from: tuple[Person, ...] = key((), says="Who may speak in this group; empty takes the list of the bot.")
+    approvers: OwnApprovers = key(
+        None, says="Which of them may decide the questions of this group; without it, those of the bot."
+    )
 
 
 class BotSettings(Section):

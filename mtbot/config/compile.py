@@ -55,7 +55,8 @@ def _bot(bot: BotSettings) -> BotPeople:
 
 
 def _group(bot: BotSettings, group: GroupSettings, approvers: Approvers) -> GroupPeople:
-    return GroupPeople(frozenset(group.allow_from or bot.allow_from), group.require_mention, approvers)
+    own = approvers if group.approvers is None else _approvers(group.approvers)
+    return GroupPeople(frozenset(group.allow_from or bot.allow_from), group.require_mention, own)
 
 
 def _approvers(setting: ApproversSetting) -> Approvers:

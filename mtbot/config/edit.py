@@ -6,6 +6,7 @@ The changed text is checked as a whole before it replaces the file in one step; 
 import io
 import os
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from ruamel.yaml import YAML
@@ -28,11 +29,17 @@ def add_to_list(file: Path, keys: Sequence[str], entry: str | dict[str, object],
         document = yaml.load(file.read_text(encoding="utf-8"))
     except YAMLError as error:
         raise ConfigError((f"{file}: cannot be edited: {str(error).splitlines()[0]}",)) from error
-    place = document if document is not None else CommentedMap()
-    root = place
-    for key in keys[:-1]:
-        place = _child(place, key, file, CommentedMap)
-    listed = _child(place, keys[-1], file, CommentedSeq)
+    root = document if document is not None else CommentedMap()
+    place = _mapping(root, keys[0], file)
+    for key, following in pairwise(keys):
+        if place.get(key) is None:
+            place[key] = CommentedMap()
+        place = _mapping(place[key], following, file)
+    listed = place.get(keys[-1])
+    if listed is None:
+        listed = place[keys[-1]] = CommentedSeq()
+    if not isinstance(listed, CommentedSeq):
+        raise ConfigError((f"{file}: {keys[-1]} is not a list",))
     listed.append(_flow(entry))
     stream = io.StringIO()
     yaml.dump(root, stream)
@@ -47,16 +54,11 @@ def _yaml() -> YAML:
     return yaml
 
 
-def _child(place: object, key: str, file: Path, kind: type[CommentedMap] | type[CommentedSeq]) -> CommentedMap:
-    """What lies under ``key``, made if there is nothing."""
+def _mapping(place: object, key: str, file: Path) -> CommentedMap:
+    """``place``, which has to be a mapping if ``key`` is to be found or added there."""
     if not isinstance(place, CommentedMap):
         raise ConfigError((f"{file}: {key} cannot be added, what should hold it is no mapping",))
-    if place.get(key) is None:
-        place[key] = kind()
-    child = place[key]
-    if not isinstance(child, kind):
-        raise ConfigError((f"{file}: {key} is not a {'list' if kind is CommentedSeq else 'mapping'}",))
-    return child
+    return place
 
 
 def _flow(entry: str | dict[str, object]) -> object:

@@ -31,6 +31,7 @@ from mtbot.config.values import (
 )
 from mtbot.config.zones import find_zone
 from mtbot.domain.ids import ChatId
+from mtbot.policy import argv_pattern
 
 DEFAULT_KEY_ENV: Final = "OPENAI_API_KEY"
 SHORT_PROVIDER: Final = "openai"
@@ -176,6 +177,9 @@ class StorageSettings(Section):
     )
     dsn_env: EnvName = key("", says="Environment variable that holds a postgres DSN with its password.")
     dsn_file: OptionalPath = key(None, says="File that holds a postgres DSN with its password.")
+    keep_days: Annotated[int, whole(0, 36_500)] = key(
+        0, says="Days after which `mtclaw db prune` removes conversations that nobody went on with; 0 keeps them all."
+    )
 
     @field_validator("dsn")
     @classmethod
@@ -257,11 +261,23 @@ class AuditSettings(Section):
     """The record of what ran."""
 
     anchor: Anchor = key(Anchor.OFF, says="Send the record's head hash daily to the owner's chat or syslog.")
+    keep_days: Annotated[int, whole(0, 36_500)] = key(
+        0, says="Days after which `mtclaw db prune` removes events from the beginning of the record; 0 keeps them all."
+    )
+
+
+def _pattern(words: tuple[str, ...]) -> tuple[str, ...]:
+    argv_pattern.parse(words)
+    if words[0] != "sudo" or len(words) < 2 or words[1].startswith("-"):
+        raise ValueError("must begin with sudo and the program that it runs, without options of sudo itself")
+    return words
 
 
 class ElevationSettings(Section):
     """Commands that need root."""
 
-    chat: Flag = key(
-        default=False, says="Whether a chat may approve a command that needs root; otherwise only the host may."
+    chat: tuple[Annotated[tuple[Word, ...], AfterValidator(_pattern)], ...] = key(
+        (),
+        says="Argv patterns of commands that need root and that the owner may approve in a chat, once each; "
+        "everything else that needs root can only be approved on the host.",
     )

@@ -66,6 +66,7 @@ def _telegram(settings: Settings, environ: Mapping[str, str] | None) -> dict[str
             "*" if chat == EVERY_GROUP else chat: {
                 **_plain(group),
                 "allow_from": list(group.allow_from or bot.allow_from),
+                "approvers": _value(group.approvers or bot.approvers),
             }
             for chat, group in bot.groups.items()
         }

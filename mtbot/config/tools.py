@@ -60,10 +60,10 @@ class AllowPack(StrEnum):
 
 
 class Containment(StrEnum):
-    """Where a command runs: on the host as it is, or confined to the workspace without network."""
+    """Where a command runs: on the host as it is, or contained in the workspace without network."""
 
     HOST = "host"
-    WORKSPACE = "workspace"
+    CONTAINED = "contained"
 
 
 class RootAccess(StrEnum):

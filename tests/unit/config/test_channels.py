@@ -255,3 +255,12 @@ def test_the_owner_is_one_of_the_people(tmp_path: Path) -> None:
     assert read(tmp_path, SMALL + "owner: '1002'").owner == 1002
     assert fault(tmp_path, "owner", "owner: 5") == "must be one of people"
     assert 'did you mean "chief"?' in fault(tmp_path, "owner", "owner: cheif")
+
+
+def test_a_group_may_have_approvers_of_its_own(tmp_path: Path) -> None:
+    """Without them it has the bot's."""
+    bot = telegram(tmp_path, "allow_from: [chief], approvers: requester, groups: {-5: {approvers: [review]}, -6: {}}")
+    own, inherited = bot.groups[ChatId(-5)].approvers, bot.groups[ChatId(-6)].approvers
+    assert own is not None
+    assert (own.who, own.people) == (Deciders.LISTED, (1003,))
+    assert inherited is None

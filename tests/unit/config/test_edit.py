@@ -66,7 +66,7 @@ def test_a_candidate_that_would_not_load_changes_nothing(tmp_path: Path) -> None
     ("text", "said"),
     [
         ("a: [", "cannot be edited"),
-        ("tools: 5\n", "tools is not a mapping"),
+        ("tools: 5\n", "exec cannot be added"),
         ("tools: {exec: {allow: {x: 1}}}\n", "allow is not a list"),
         ("- a\n", "tools cannot be added"),
     ],

@@ -51,9 +51,9 @@ def test_a_section_with_a_bare_key_is_not_given_out() -> None:
     [
         (("tools", "exec", "env"), ("pass", "set")),
         (("tools", "exec", "allow", 3), tuple(AllowItem.model_fields)),
-        (("channels", "telegram", "bots", "x", "groups", "-5"), ("require_mention", "allow_from")),
+        (("channels", "telegram", "bots", "x", "groups", "-5"), ("require_mention", "allow_from", "approvers")),
         (("cron", "jobs", 0, "deliver_to"), ("channel", "bot", "chat_id", "thread_id")),
-        (("storage",), ("driver", "dsn", "dsn_env", "dsn_file", "path")),
+        (("storage",), ("driver", "dsn", "dsn_env", "dsn_file", "keep_days", "path")),
         (("agent", "name"), ()),
         (("nothing", "at", "all"), ()),
     ],

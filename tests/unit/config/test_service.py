@@ -322,8 +322,11 @@ def test_the_anchor_needs_an_owner_to_be_sent_to(tmp_path: Path) -> None:
     assert fault(tmp_path, "audit.anchor", "audit: {anchor: owner}") == "is owner, but no owner is named"
 
 
-def test_elevation_in_a_chat_is_off_unless_said(tmp_path: Path) -> None:
-    """And yes is not true."""
-    assert read(tmp_path, SMALL).elevation.chat is False
-    assert read(tmp_path, SMALL + "elevation: {chat: true}").elevation.chat is True
-    assert fault(tmp_path, "elevation.chat", "elevation: {chat: yes}") == "must be true or false"
+def test_nothing_that_needs_root_is_approved_in_a_chat_unless_it_is_named(tmp_path: Path) -> None:
+    """By an argv pattern that begins with sudo and its program."""
+    assert read(tmp_path, SMALL).elevation.chat == ()
+    named = read(tmp_path, SMALL + "elevation: {chat: [[sudo, systemctl, restart, nginx]]}")
+    assert named.elevation.chat == (("sudo", "systemctl", "restart", "nginx"),)
+    for words in ("[ls]", "[sudo]", "[sudo, -u, x]"):
+        said = fault(tmp_path, "elevation.chat[0]", f"elevation: {{chat: [{words}]}}")
+        assert said == "must begin with sudo and the program that it runs, without options of sudo itself"

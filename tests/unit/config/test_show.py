@@ -74,8 +74,8 @@ def test_bots_are_shown_with_what_holds_in_each_group(tmp_path: Path) -> None:
         "allow_from": [1001],
         "approvers": [1002],
         "groups": {
-            "*": {"require_mention": True, "allow_from": [1001]},
-            -5: {"require_mention": True, "allow_from": [1002]},
+            "*": {"require_mention": True, "allow_from": [1001], "approvers": [1002]},
+            -5: {"require_mention": True, "allow_from": [1002], "approvers": [1002]},
         },
     }
     assert (part(two, "token"), part(two, "approvers"), part(two, "profile")) == (
@@ -99,7 +99,11 @@ def test_secrets_are_shown_as_places(tmp_path: Path) -> None:
         assert "topsecret" not in str(data)
     assert part(shown(tmp_path, FULL, {}), "channels", "telegram", "bots", "two", "token") == "<unset>"
     postgres = SMALL + "storage: {driver: postgres, dsn_env: DSN}"
-    assert part(shown(tmp_path, postgres), "storage") == {"driver": "postgres", "dsn": "<set:env:DSN>"}
+    assert part(shown(tmp_path, postgres), "storage") == {
+        "driver": "postgres",
+        "dsn": "<set:env:DSN>",
+        "keep_days": 0,
+    }
 
 
 @pytest.mark.parametrize("text", [FULL, SMALL])
