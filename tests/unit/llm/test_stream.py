@@ -128,8 +128,8 @@ def calls(*pieces: object) -> list[tuple[str, str, str]]:
             id="named pieces with different ids never join",
         ),
         pytest.param(
-            [piece("exec", '{"a":1}', index=0), piece("list_dir", "{}", index=0)],
-            [("call9-0", "exec", '{"a":1}'), ("call9-1", "list_dir", "{}")],
+            [piece("exec", '{"a":', index=0, id="a"), piece("list_dir", "1}", index=0, id="a")],
+            [("a", "exec", '{"a":'), ("call9-1", "list_dir", "1}")],
             id="another name is another call",
         ),
         pytest.param(
