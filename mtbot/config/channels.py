@@ -63,8 +63,13 @@ ApproversRule = Annotated[
     Approvers, BeforeValidator(_approvers), Rule("any, requester, not_requester, or a list of people")
 ]
 
+
+def _own_approvers(value: object, info: ValidationInfo) -> Approvers | None:
+    return None if value is None else _approvers(value, info)
+
+
 OwnApprovers = Annotated[
-    Approvers | None, BeforeValidator(_approvers), Rule("any, requester, not_requester, or a list of people")
+    Approvers | None, BeforeValidator(_own_approvers), Rule("any, requester, not_requester, or a list of people")
 ]
 
 
