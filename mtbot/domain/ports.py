@@ -379,23 +379,3 @@ class Deliverer(Protocol):
     async def answer_press(self, bot: BotName, press_id: str, note: str) -> None:
         """Answer a button press with a short note that only the presser sees; best effort."""
         ...
-
-
-class Stopper(Protocol):
-    """Ends running commands."""
-
-    async def stop(self, turn: TurnId) -> tuple[str, ...]:
-        """Stop what runs for ``turn``; the masked commands that were stopped."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class ChatInfo:
-    """What /whoami and the first lines of /start need to know about a place."""
-
-    host: str
-    user: str
-    model: str
-    mode: str
-    packs: tuple[str, ...]
-    own_rules: int
