@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from mtbot.domain.call import Outcome, Status
 from mtbot.tools.netguard import IPAddress, refusal
+from mtbot.tools.web import BANNER
 from mtbot.tools.web_client import Network
 
 Handler = Callable[[asyncio.StreamWriter], Awaitable[None]]
@@ -85,3 +87,20 @@ class Names:
     def network(self) -> Network:
         """The seam."""
         return Network(self.resolve, self.judge)
+
+
+def content_of(outcome: Outcome) -> str:
+    """What stands between the marks; the banner is above them."""
+    assert outcome.status is Status.OK, outcome.text
+    assert outcome.tainted
+    head, _, rest = outcome.text.partition(f"\n{BANNER}\n<<<")
+    assert head.startswith("url: http")
+    mark, _, rest = rest.partition("\n")
+    body, _, end = rest.rpartition(f"\n{mark}>>>")
+    assert (len(mark), end) == (8, "")
+    return body
+
+
+def moved(to: str, status: str = "302 Found") -> bytes:
+    """An answer that redirects."""
+    return answer(status=status, location=to)
