@@ -1,0 +1,1 @@
+"""Kill the gateway with SIGKILL and look at what is left."""

@@ -1,0 +1,42 @@
+"""The real gateway, which kills itself at one named point: run as a program by the crash tests.
+
+python -m tests.crash.gateway CONFIG POINT
+"""
+
+import functools
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+
+from mtbot.cli.main import run
+from tests.crash.points import POINTS, Point
+
+
+def _die(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def arm(point: Point) -> None:
+    """Have the process die before or after the n-th call of a method."""
+    owner = getattr(import_module(point.module), point.owner)
+    real: Callable[..., Awaitable[object]] = getattr(owner, point.method)
+    calls = iter(range(1, 1_000_000))
+
+    @functools.wraps(real)
+    async def armed(*arguments: object, **named: object) -> object:
+        due = next(calls) == point.nth
+        if due and point.before:
+            _die()
+        result = await real(*arguments, **named)
+        if due:
+            _die()
+        return result
+
+    setattr(owner, point.method, armed)
+
+
+if __name__ == "__main__":
+    arm(next(point for point in POINTS if point.name == sys.argv[2]))
+    sys.exit(run(["--config", sys.argv[1], "gateway"]))
