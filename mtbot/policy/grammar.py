@@ -44,9 +44,11 @@ KINDS = {
     "any": _kind(r"(?s:.*)"),
     "words": _kind(r"[A-Za-z0-9_%+][A-Za-z0-9_.,:=%+-]*"),
     "format": _kind(r"[A-Za-z0-9_%{}().\[\]\\<>#@'\"+*|/,:;!?$& \t=-]*"),
-    "stream": _kind(r"/dev/(null|stdout|stderr|stdin)"),
+    "stream": _kind(r"/dev/(null|stdout|stderr|stdin|fd/[012])"),
     "rev": _kind(r"[A-Za-z0-9_./][A-Za-z0-9_.:/@+=,~^{} -]*", Role.PATH),
     "path": _kind(r"-|(?!-)[^\n]+", Role.PATH),
+    "file": _kind(r"(?!-)(?!.*://)[^\n]+", Role.PATH),
+    "data": _kind(r"[A-Za-z0-9_./-]*[A-Za-z0-9_-][.](?:ya?ml|json|toml|xml|csv|tsv|props|properties)", Role.PATH),
     "names": _kind(r"(?!-)[^\n]+", Role.NAMES_BELOW),
     "content": _kind(r"-|(?!-)[^\n]+", Role.CONTENT_BELOW),
 }

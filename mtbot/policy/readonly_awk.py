@@ -14,7 +14,9 @@ _AWK_TOKEN = re.compile(
     r"""(?P<blank>[ \t\n]+)|(?P<string>"(?:[^"\\\n]|\\[^\n])*")|(?P<number>[0-9]+(?:[.][0-9]+)?)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"""
     r"""|(?P<operator>\|\||&&|==|!=|<=|>=|\+\+|--|\+=|-=|\*=|%=|!~|[-$+*%~!,;:?(){}\[\]=<>])|(?P<slash>/)"""
 )
-_AWK_REGEX = re.compile(r"/(?:[^/\\\n]|\\[^\n])*/")
+_DIVISION = re.compile(r"/")
+_AWK_REGEX = re.compile(r"/(?:[^/\[\\\n]|\\[^\n]|\[\^?\]?(?:[^]/\\\n]|\\[^\n])*\])*/")
+"""Some awks end an expression at a slash inside brackets and some do not, so there must be none."""
 _AWK_FUNCTIONS = words(
     """length substr index split sub gsub match tolower toupper sprintf int sqrt sin cos atan2 exp log rand srand if while for
     print printf exit return in"""
@@ -23,37 +25,61 @@ _AWK_NEVER = words(
     """system getline close fflush ENVIRON PROCINFO ARGV ARGC ARGIND FUNCTAB SYMTAB function func nextfile include load namespace
     RFLAGS printenv extension"""
 )
-_VALUE_BEFORE_DIVISION = re.compile(r"[A-Za-z0-9_)\]\"$]$")
+_DIVIDED = re.compile(r"[0-9][0-9.]*|\]|[A-Za-z_][A-Za-z0-9_]*")
+_NOT_KNOWN_WHICH = re.compile(r"[)$]|//|\+\+|--|\".*")
+_BEFORE_A_REGEX = words("print printf return in")
+_NO_VALUES = (_AWK_FUNCTIONS - _BEFORE_A_REGEX) | words(
+    "else do next exit delete break continue BEGIN END BEGINFILE ENDFILE case switch default"
+)
 
 
 def _is_harmless_awk(program: str) -> bool:
     """Whether a program can only compute and print: no pipe, no file, no other program, no environment.
 
-    `>` compares in a pattern and redirects after print, so it is only taken outside braces.
+    `>` compares in a pattern and in the condition of an `if` or `while`, and redirects after print, so it is taken
+    nowhere else. `<` only compares, since nothing here knows getline.
     """
-    at, depth, parens, before, pending = 0, 0, 0, "", ""
+    at, depth, before, pending = 0, 0, "", ""
+    opened: list[str] = []
     while at < len(program):
         token = _AWK_TOKEN.match(program, at)
         if token is None:
             return False
         if token.lastgroup == "slash":
-            token = None if _VALUE_BEFORE_DIVISION.search(before) else _AWK_REGEX.match(program, at)
+            token = _slash(program, at, before)
             if token is None:
                 return False
-            before, at = "/", token.end()
+            divides = token.re is _DIVISION
+            before, at, pending = "/" if divides else "//", token.end(), ""
             continue
         text, at = token.group(), token.end()
         if token.lastgroup == "blank":
+            # a line that ends ends the value in front of a slash
+            before = "\n" if "\n" in text else before
             continue
         if pending and text == "(" and pending not in _AWK_FUNCTIONS:
             return False
-        pending = text if token.lastgroup == "name" else ""
-        if text in _AWK_NEVER or (text in (">", "<") and depth):
+        if text in _AWK_NEVER or (text == ">" and depth and not {"if", "while"}.issuperset(opened[:1] or ["print"])):
             return False
+        if text == "(":
+            opened.append(pending)
+        elif text == ")" and not opened:
+            return False
+        elif text == ")":
+            opened.pop()
+        pending = text if token.lastgroup == "name" else ""
         depth += (text == "{") - (text == "}")
-        parens += (text == "(") - (text == ")")
         before = text
-    return depth == 0 and parens == 0
+    return depth == 0 and not opened
+
+
+def _slash(program: str, at: int, before: str) -> re.Match[str] | None:
+    """The division or the whole regular expression at `at`; None where it depends on what only awk's grammar knows."""
+    if before in _NO_VALUES or _NOT_KNOWN_WHICH.fullmatch(before):
+        return None
+    if _DIVIDED.fullmatch(before) and before not in _BEFORE_A_REGEX:
+        return _DIVISION.match(program, at)
+    return _AWK_REGEX.match(program, at)
 
 
 def _awk_reads_only(read: Read) -> bool:
@@ -111,7 +137,11 @@ CODE: tuple[AllowRule, ...] = (
                 f"{name} -F, '{{s+=$2}} END {{print s}}' f",
                 f"{name} -F : '$3 > 999 {{print $1}}' /etc/passwd",
                 f"{name} '/foo/ {{print tolower($1)}}' f",
+                f"{name} '/^[]a-z[:digit:]]+$/' f",
                 f"{name} NR==1 f",
+                f"{name} '{{print $1/1024}}' f",
+                f"{name} '{{if ($1 > 10) print}}' f",
+                f"{name} '{{s+=$1; n++}} END {{print s/n}}' f",
             ),
             refuses=(
                 f"{name} 'BEGIN{{system(\"id\")}}'",
@@ -129,6 +159,15 @@ CODE: tuple[AllowRule, ...] = (
                 f"{name} -v ARGC=2 1 f",
                 f"{name} 'BEGIN{{x(\"id\")}}'",
                 f"{name} '{{print a > b}}' f",
+                f"{name} '{{if (1) print a > b}}' f",
+                f"{name} '{{for (print > \"x\";;) 1}}' f",
+                f"{name} '{{print (a) > b}}' f",
+                f'{name} \'{{print /"/; system("id") /"/}}\' f',
+                f"{name} '{{x = 1 /a/ > \"f\"}}' f",
+                f"{name} '{{print /r/ / 1 > \"f\" / 1}}' f",
+                f'{name} \'{{if (1 ~ /[/]"/) print > "f"; if (1 ~ /[/]"/) x}}\' f',
+                f"{name} '{{if (0) x; else /\"/ > y}}' f",
+                f"{name} '{{print rand / 1 > \"f\" / 1}}' f",
             ),
         )
         for name in ("awk", "gawk", "mawk", "nawk")

@@ -3,7 +3,9 @@
 Those that go below a directory say so by the role of their operands; none follows links out of it.
 """
 
-from mtbot.policy.allow_rule import AllowRule, Match, Role
+import re
+
+from mtbot.policy.allow_rule import AllowRule, Argv, Match, Operand, Role
 from mtbot.policy.grammar import grammar
 from mtbot.policy.readonly_entry import entry, flat
 from mtbot.policy.readonly_find import FIND
@@ -213,4 +215,35 @@ _ECHO = AllowRule(
     permits=("echo hello", "echo -n -- --force", "echo '>(x)'", "echo"),
 )
 
-FILES: tuple[AllowRule, ...] = (_ECHO, *_SHOW, *FIND)
+_DD_WORD = re.compile(
+    r"if=(?P<input>[^\n]+)|(?P<count>count=[0-9]{1,9})|(?:bs|ibs|obs|skip)=[0-9]{1,9}[A-Za-z]{0,2}|status=(?:none|noxfer|progress)"
+)
+
+
+def _match_dd(argv: Argv) -> Match | None:
+    """dd from a named file to the standard output, a limited number of blocks; `of=` and whatever else is unknown."""
+    found = [_DD_WORD.fullmatch(word) for word in argv[1:]]
+    inputs = [one["input"] for one in found if one is not None and one["input"] is not None]
+    if None in found or len(inputs) != 1 or not any(one is not None and one["count"] for one in found):
+        return None
+    return Match((Operand(inputs[0]),))
+
+
+_DD = AllowRule(
+    id="readonly:dd",
+    match=_match_dd,
+    program="dd",
+    why="shows a limited part of a file",
+    permits=("dd if=/dev/zero bs=1 count=1", "dd if=a bs=1k skip=2 count=4 status=none"),
+    refuses=(
+        "dd if=a of=b count=1",
+        "dd if=a",
+        "dd count=1",
+        "dd if=a count=1 oflag=direct",
+        "dd if=a if=b count=1",
+        "dd --x if=a count=1",
+        "dd if=a count=1 conv=fsync",
+    ),
+)
+
+FILES: tuple[AllowRule, ...] = (_ECHO, _DD, *_SHOW, *FIND)

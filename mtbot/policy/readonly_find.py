@@ -53,7 +53,10 @@ _SUBSTITUTE = "|".join(
     rf"s{mark}(?:[^\\{mark}\[\n]|\\[^\n]|\[[^\]{mark}\n]*\])*{mark}(?:[^\\{mark}\n]|\\[^\n])*{mark}[gpiI0-9]{{0,4}}"
     for mark in ("/", r"\|", ",", "#", "@", ":")
 )
-_SED_SCRIPT = re.compile(rf"{_RANGE} ?(?:[pdq=lnNDPhHgGx]|{_SUBSTITUTE})(?: ?; ?{_RANGE} ?(?:[pdq=]|{_SUBSTITUTE}))*;?")
+_EXCHANGE = r"y/(?:[^\\/\n]|\\[^\n])*/(?:[^\\/\n]|\\[^\n])*/"
+_SED_SCRIPT = re.compile(
+    rf"{_RANGE} ?(?:[pdq=lnNDPhHgGx]|{_SUBSTITUTE}|{_EXCHANGE})(?: ?; ?{_RANGE} ?(?:[pdq=]|{_SUBSTITUTE}|{_EXCHANGE}))*;?"
+)
 
 
 def _harmless_script(read: Read) -> bool:
@@ -71,6 +74,8 @@ _SED_REFUSES = (
     "sed -f script f",
     "sed --in-place=x s/a/b/ f",
     "sed 'r /etc/x' f",
+    "sed 'y/a/b/;w out' f",
+    "sed 'y/a/b/w' f",
     "sed '1!G;h;$!d;w out' f",
 )
 
@@ -111,6 +116,7 @@ FIND: tuple[AllowRule, ...] = (
             "sed 5q f",
             "sed 's|/usr|/opt|' f",
             "sed -n '10p;20q' f",
+            "sed 'y/abc/xyz/' f",
         ),
         refuses=_SED_REFUSES,
     ),

@@ -4,7 +4,7 @@ With an operand `git branch` and `git tag` make something, so an operand needs a
 """
 
 from mtbot.policy.allow_rule import AllowRule
-from mtbot.policy.grammar import Read, grammar
+from mtbot.policy.grammar import Read, any_of, grammar
 from mtbot.policy.readonly_entry import entry, flat
 from mtbot.policy.readonly_git import GIT_ENVIRONMENT, git, no_signature
 
@@ -182,6 +182,81 @@ REFS: tuple[AllowRule, ...] = flat(
                 "git config --get -f x user.name",
                 "git config --get --file=x user.name",
             ),
+        ),
+        git(
+            "git config / git config get",
+            grammar(
+                "-z --local --global --system --show-origin --show-scope --null",
+                "((user[.](name|email)|init[.]defaultbranch|core[.][a-zA-Z]+|branch[.][A-Za-z0-9_./-]+|remote[.][A-Za-z0-9_-]+[.]url|pull[.]rebase|push[.]default))",
+            ),
+            ("git config user.name", "git config --global user.email", "git config get --show-origin user.name"),
+            (
+                "git config user.name x",
+                "git config --global user.email x",
+                "git config --list",
+                "git config -l",
+                "git config --unset user.name",
+                "git config --edit",
+                "git config get --all http.extraheader",
+                "git config get --file x user.name",
+                "git config get --url=x user.name",
+                "git config set user.name",
+            ),
+        ),
+        git(
+            "git clean",
+            grammar("-ndxXq -e:text --dry-run --quiet --exclude:text", "rev*", also=any_of("-n", "--dry-run")),
+            ("git clean -n", "git clean -nd src", "git clean --dry-run -x"),
+            (
+                "git clean",
+                "git clean -d",
+                "git clean -fn",
+                "git clean -n -i",
+                "git clean -q --exclude=x",
+                "git clean -nf",
+            ),
+        ),
+        git(
+            "git add / git stage",
+            grammar(
+                "-nvAu --dry-run --verbose --all --update --no-all --ignore-removal --ignore-missing",
+                "rev*",
+                also=any_of("-n", "--dry-run"),
+            ),
+            ("git add -n .", "git add --dry-run -A", "git stage -nv src"),
+            (
+                "git add .",
+                "git add -A",
+                "git add -n -p",
+                "git add -n -i",
+                "git add -n -e a",
+                "git add -n --pathspec-from-file=x",
+                "git add -n --refresh",
+                "git add -n --chmod=+x a",
+                "git add -nf --renormalize a",
+            ),
+        ),
+        git(
+            "git fsck / git verify-pack",
+            grammar(
+                "-vs --full --no-full --strict --dangling --no-dangling --connectivity-only --unreachable --no-reflogs --root --tags"
+                " --name-objects --progress --no-progress --verbose --stat-only",
+                "rev*",
+            ),
+            ("git fsck --no-dangling", "git verify-pack -v .git/objects/pack/a.idx"),
+            ("git fsck --lost-found", "git fsck --x", "git verify-pack --object-format=x a"),
+        ),
+        git(
+            "git bundle verify / git bundle list-heads",
+            grammar("-q --quiet", "path"),
+            ("git bundle verify repo.bundle", "git bundle list-heads repo.bundle"),
+            ("git bundle create x HEAD", "git bundle unbundle x", "git bundle verify --x a"),
+        ),
+        git(
+            "git check-ref-format / git check-mailmap",
+            grammar("--branch --normalize --allow-onelevel", "rev+"),
+            ("git check-ref-format --branch feat/a",),
+            ("git check-mailmap --stdin-x", "git check-ref-format --print-x a"),
         ),
         git(
             "git worktree list / git notes list / git sparse-checkout list / git bisect log / git var GIT_AUTHOR_IDENT / git var GIT_COMMITTER_IDENT / git rerere status / git rerere diff / git replace -l / git lfs ls-files / git lfs status / git notes show",

@@ -133,18 +133,20 @@ _STREAM = flat(
         entry(
             "sort",
             grammar(
-                """-bcCdfghiMmnRrsuVz -k:words -t:any -S:size --key:words --field-separator:any --buffer-size:size --parallel:num --batch-size:num
+                """-bcCdfghiMmnRrsuVz -k:words -t:any -S:size -T:(/tmp|/var/tmp) --temporary-directory:(/tmp|/var/tmp) --key:words --field-separator:any --buffer-size:size --parallel:num --batch-size:num
                 --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort --ignore-nonprinting --month-sort
                 --human-numeric-sort --numeric-sort --random-sort --reverse --version-sort --check?(quiet|silent|diagnose-first) --merge
                 --stable --unique --zero-terminated --debug --sort:name --help --version""",
                 "path*",
             ),
-            permits=("sort -k2,2 -n f", "sort -u", "sort -t : -k 3 f", "sort --reverse f"),
+            permits=("sort -k2,2 -n f", "sort -u", "sort -t : -k 3 f", "sort --reverse f", "sort -T /tmp f"),
             refuses=(
                 "sort -o f f",
                 "sort --output=f f",
                 "sort --compress-program=sh f",
                 "sort -T /srv f",
+                "sort -T /tmp/x f",
+                "sort --temporary-directory=/etc f",
                 "sort --files0-from=x",
                 "sort --compress-prog=sh f",
                 "sort --rev f",
@@ -203,7 +205,10 @@ _STREAM = flat(
         ),
         entry(
             "base64 / base32 / basenc",
-            grammar("-dDi -w:num --decode --ignore-garbage --wrap:num -h --help --version", "path?"),
+            grammar(
+                "-dDinu -w:num --decode --ignore-garbage --wrap:num --noerrcheck -h --help --version --copyright",
+                "path?",
+            ),
             permits=("base64 f", "base64 -d", "base32 f"),
             refuses=("base64 -o out f", "base64 --output=x f", "base64 --dec f", "base32 a b"),
         ),
@@ -246,6 +251,15 @@ _STREAM = flat(
             refuses=("yq -i .a f", "yq --inplace .a f", "yq '.a = load(\"x\")' f", "yq 'env(HOME)' f", "yq -s .a f"),
         ),
         entry(
+            "yq",
+            grammar(
+                "-rMCj -o:name -p:name -P -N --output-format:name --input-format:name --colors --no-colors --prettyPrint",
+                "data",
+            ),
+            permits=("yq -o json file.yaml", "yq -p yaml -o json conf/file.yml"),
+            refuses=("yq -i file.yaml", "yq -o json a.yaml b.yaml", "yq -o json load", "yq 'a.yaml | env'"),
+        ),
+        entry(
             "iconv",
             grammar("-f:name -t:name -cls --from-code:name --to-code:name --list --silent --help --version", "path*"),
             permits=("iconv -f UTF-8 -t ASCII f", "iconv -l"),
@@ -253,9 +267,12 @@ _STREAM = flat(
         ),
         entry(
             "tee",
-            grammar("-ai --append --ignore-interrupts --help --version", "stream*"),
-            permits=("tee", "tee /dev/stderr"),
-            refuses=("tee out", "tee -p x", "tee /dev/null out"),
+            grammar(
+                "-ai --append --ignore-interrupts --output-error?(warn|warn-nopipe|exit|exit-nopipe) --help --version",
+                "stream*",
+            ),
+            permits=("tee", "tee /dev/stderr", "tee --output-error=warn /dev/fd/2"),
+            refuses=("tee out", "tee -p x", "tee /dev/null out", "tee /dev/fd/3", "tee --output-error=x"),
         ),
         entry(
             "true / false / pwd / tty",

@@ -92,8 +92,8 @@ REVIEWED = {
     "-T x": "cat df egrep fgrep findmnt grep last lastb lastlog lsblk nl rev rg tac who zipinfo",
     # columns, colour, context, copies in a difference, a check
     "-C x": "dir dnf git hd hexdump jq ls nm od ps readelf size sort strings tr tree vdir xxd yum",
-    # letters that stand for other options
-    "-delete": """column cut date expand fmt fold fzf ipcs locale lsb_release lscpu lsipc lslocks lsmem lsmod lsns lspci lsusb nvidia-smi paste
+    # letters that stand for other options; for git clean -n a pattern to leave out
+    "-delete": """column cut date expand fmt fold fzf git ipcs locale lsb_release lscpu lsipc lslocks lsmem lsmod lsns lspci lsusb nvidia-smi paste
         tsort unexpand""",
     "--web": "",
     "--config=x": "",
