@@ -18,6 +18,7 @@ from mtbot.domain.turn import Address, surface
 from mtbot.gate.facts import Surroundings
 from mtbot.gate.gate import GateProfile
 from mtbot.policy.ruleset import Mode, RuleSet
+from mtbot.policy.sensitive import is_sensitive
 from mtbot.tools.exec import ExecSettings, ExecTool
 from mtbot.tools.file_access import FileSettings
 from mtbot.tools.files import ReadFileTool, WriteFileTool
@@ -157,11 +158,16 @@ class Profiles:
                 ExecTool(self._kit.children, ExecSettings(environment, settings.exec.max_output_bytes), masker)
             )
         if settings.filesystem.enabled:
-            files = FileSettings(rules.roots, settings.filesystem.max_read_bytes, settings.filesystem.max_write_bytes)
+            files = FileSettings(
+                rules.roots,
+                settings.filesystem.max_read_bytes,
+                settings.filesystem.max_write_bytes,
+                closed=lambda path: rules.denied_path(path) is not None or is_sensitive(path, rules.places),
+            )
             tools += [ReadFileTool(files, masker), WriteFileTool(files, masker), ListDirTool(files, masker)]
         if settings.web_fetch.enabled:
             from mtbot.tools.web import WebFetchTool, WebSettings
 
-            web = WebSettings(settings.web_fetch.timeout, settings.web_fetch.max_bytes)
+            web = WebSettings(settings.web_fetch.timeout, settings.web_fetch.max_bytes, tuple(settings.web_fetch.hosts))
             tools.append(WebFetchTool(web, self._kit.children, masker))
         return {tool.spec.name: tool for tool in tools}

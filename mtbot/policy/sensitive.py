@@ -5,8 +5,9 @@ a path that is called sensitive costs one question, one that is missed may cost 
 regard to case, because some file systems do.
 """
 
+import re
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
@@ -61,6 +62,7 @@ appsettings.*.json parameters.yml settings.local.json .bashrc .bash_profile .bas
 .condarc .envrc .direnvrc .python-version-hook sitecustomize.py usercustomize.py .pdbrc .forward
 .procmailrc .plan-hook .git-credential-cache .gitcookies""")
 )
+_FILE_NAMES = re.compile("|".join(map(translate, _FILE_PATTERNS))).match
 """A file of such a name, wherever it lies."""
 
 _LOCATIONS = (
@@ -185,7 +187,7 @@ def is_sensitive(path: str, places: Places) -> bool:
         return True
     if _is_git_control(parts):
         return True
-    return bool(parts) and any(fnmatchcase(parts[-1], pattern) for pattern in _FILE_PATTERNS)
+    return bool(parts) and _FILE_NAMES(parts[-1]) is not None
 
 
 def is_sensitive_name(name: str, places: Places) -> bool:
