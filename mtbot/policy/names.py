@@ -19,6 +19,8 @@ from mtbot.policy.unwrap_code import InnerText
 MAX_VALUES = 8
 """Values of one name that are tried."""
 MAX_COMBINATIONS = 16
+MAX_ASSIGNED = 4
+"""How many times its own length a text may hold in values that lie inside other values."""
 MAX_CONSTANT = 1000
 """Characters of a substitution that is looked at for an echo of constants."""
 
@@ -70,8 +72,11 @@ class Names:
 
     def _learn(self) -> None:
         reading, text = self._reading, self._text
+        room = MAX_ASSIGNED * len(text) + MAX_CONSTANT
         for name, span in reading.assignments:
-            self._assign(name, text[span.start : span.end])
+            room -= span.end - span.start
+            if room > 0:  # assignments inside assignments; a name without a value is unknown, and that asks
+                self._assign(name, text[span.start : span.end])
         if reading.loops:
             expander = self._expander()
             for name, span in reading.loops:
@@ -90,8 +95,8 @@ class Names:
                     self._positional(given)
 
         if "=" in text and "${" in text:
-            for given in _DEFAULT.finditer(text):
-                self._put(given[1], self._expander().value(given[2]).text)
+            for default in _DEFAULT.finditer(text):
+                self._put(default[1], self._expander().value(default[2]).text)
 
     def _positional(self, given: list[str]) -> None:
         for index, value in enumerate(given[:20], start=1):

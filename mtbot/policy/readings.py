@@ -42,6 +42,7 @@ MAX_BROKEN = 8_000
 """Characters of all broken texts inside it, and of any text that is too dense for tree-sitter."""
 
 _IFS = re.compile(r"\$IFS\b|\$\{IFS[^}]{0,40}\}")
+_INSIDE_WORD = re.compile(r"[^\s\\]\\\n\S")
 _QUOTES = re.compile(r"\\\n|\\(.)|\$?'|\"", re.S)
 
 
@@ -88,7 +89,7 @@ def variants(text: str) -> list[str]:
     Continuations joined, carriage returns as ends of line or blanks, look-alikes folded.
     """
     found = []
-    if "\\\n" in text:  # tree-sitter ends a word there, bash goes on with it
+    if _INSIDE_WORD.search(text):  # tree-sitter ends a word there, bash goes on with it
         found.append(text.replace("\\\n", ""))
     if "\r" in text:
         found.append(text.replace("\r", "\n"))
@@ -208,7 +209,10 @@ class _Reader:
             if len(text) > (MAX_BROKEN if inner else MAX_SPLIT):
                 self.doubt(Doubt.TOO_MANY, "too intricate to be read word by word")
             else:
-                found.append(splitter.read(text))
+                split = splitter.read(text)
+                found.append(split)
+                if split.broken == splitter.TOO_LONG:
+                    self.doubt(Doubt.TOO_MANY, splitter.TOO_LONG)
         elif isinstance(second, BashlexReading):
             missed = missed_by(tree, second.found)
             if missed:

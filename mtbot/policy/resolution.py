@@ -18,6 +18,8 @@ from mtbot.policy.reading_values import UNKNOWN, Doubt, RawCommand, RawReading, 
 from mtbot.policy.unwrap_tables import SHELLS
 from mtbot.policy.words import words
 
+MAX_EXPANSION = 8
+"""How many times its own length a text may hold in words that lie inside other words."""
 MAX_WORDS = 4000
 """Words of one command; what is behind them is cut off, which is a doubt."""
 
@@ -66,6 +68,7 @@ class Frame:
         self._seen: list[_Seen] = []
         self._fed: dict[int, tuple[int, frozenset[str], list[str]]] = {}
         self._files: dict[str, str] = {}
+        self._spent = 0
         self._inner_context = context
 
     def run(self, sink: Sink) -> set[str]:
@@ -77,6 +80,7 @@ class Frame:
         self._subscripts(sink)
         for raw in self._in_order():
             if sink.full:
+                sink.doubt(Doubt.TOO_MANY, "more commands than are looked at one by one")
                 break
             self._command(raw, sink)
         programs: set[str] = set()
@@ -147,6 +151,10 @@ class Frame:
         respawns = bool(sources) and self._respawns(sources[0], raw)
         before: tuple[Word, ...] | None = None
         for expander in self._names.expanders(joined):
+            self._spent += len(joined)
+            if self._spent > MAX_EXPANSION * len(text) + MAX_WORDS:
+                sink.doubt(Doubt.TOO_MANY, "words inside words that are too many to resolve")
+                break
             argv = tuple([word for source in sources for word in expander.words(source)])
             if before is not None and argv == before:
                 continue

@@ -14,8 +14,8 @@ from tree_sitter import Language, Node, Parser
 
 from mtbot.policy.reading_values import RawCommand, RawReading, Span, Unread
 
-MAX_CODE = 3072
-"""Characters of shell code that are read: 45 ms at worst, and the worst is quadratic."""
+MAX_CODE = 2048
+"""Characters of shell code that are read: 25 ms at worst, and the worst is quadratic."""
 MAX_NODES = 12_000
 MAX_COMMANDS = 500
 
@@ -241,7 +241,10 @@ def _command(node: Node, place: _Place, text: str, found: _Found) -> None:
         elif kind == "herestring_redirect":
             redirects.extend([("<<<", _span(part)) for part in child.named_children[:1]])
         elif kind not in _NOT_WORDS and (child.is_named or kind not in (";", "&", "\n")):
-            words.append(_span(child))
+            if words and words[-1].end == child.start_byte:  # `$IFS-rf$IFS/` comes in two pieces
+                words[-1] = Span(words[-1].start, child.end_byte)
+            else:
+                words.append(_span(child))
             if kind == "word":
                 continue
         if child.child_count:

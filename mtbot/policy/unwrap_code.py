@@ -44,8 +44,9 @@ Inside = InnerWords | InnerText
 _INTERPRETER = re.compile(r"(?:python|pypy|perl|ruby|lua|php|node|nodejs)[0-9.]*").fullmatch
 _CODE_CALL = re.compile(
     r"(?:\b(?:os\.)?(?:system|popen|exec|execSync|spawn|spawnSync|getoutput|getstatusoutput|check_output|check_call"
-    r"|run|call|Popen|shell_exec|passthru|proc_open|execl|execlp|execute)\b\s{0,8}\(?\s{0,8}|\bqx\s{0,8}|%x)"
-    r"(?:b?\"((?:[^\"\\]|\\.){1,2000})\"|b?'((?:[^'\\]|\\.){1,2000})'|`([^`]{1,2000})`|[{(]([^})]{1,2000})[})])"
+    r"|run|call|Popen|shell_exec|passthru|proc_open|execl|execlp|execute)\b\s{0,8}\(?\s{0,8})"
+    r"(?:b?\"((?:[^\"\\]|\\.){1,2000})\"|b?'((?:[^'\\]|\\.){1,2000})'|`([^`]{1,2000})`)"
+    r"|(?:\bqx|%x)\s{0,8}[{(]([^})]{1,2000})[})]"
 )
 _CODE_LIST = re.compile(
     r"\b(?:run|call|Popen|check_call|check_output|execvp?|spawn(?:Sync)?)\s{0,8}\(\s{0,8}\[([^\]]{1,2000})\]"
