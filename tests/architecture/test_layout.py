@@ -12,14 +12,16 @@ def test_every_directory_of_the_product_and_of_the_tests_is_a_package() -> None:
 
 
 def test_unit_tests_lie_where_what_they_test_lies() -> None:
-    """Each directory below tests/unit is one of mtbot, and each test file begins with the name of a file there."""
+    """Each directory below tests/unit is one of mtbot, and each test file begins with the name of a file there
+    or of the directory.
+    """
     strays = []
     for source in sources():
         path = PurePosixPath(source.path)
         if not source.within("tests/unit/") or not path.name.startswith("test_"):
             continue
         place = ROOT / "mtbot" / path.parent.relative_to("tests/unit")
-        subjects = {item.stem for item in place.glob("*") if item.suffix == ".py" or item.is_dir()}
+        subjects = {item.stem for item in place.glob("*") if item.suffix == ".py" or item.is_dir()} | {place.name}
         name = path.stem.removeprefix("test_")
         if not any(name == subject or name.startswith(f"{subject}_") for subject in subjects):
             strays.append(source.path)
