@@ -22,6 +22,7 @@ from mtbot.policy.readonly_refs import REFS
 from mtbot.policy.readonly_services import SERVICES
 from mtbot.policy.readonly_text import TEXT
 from mtbot.policy.readonly_tools import TOOLS
+from mtbot.policy.readonly_versions import VERSIONS
 
 READONLY: tuple[AllowRule, ...] = (
     *FILES,
@@ -41,6 +42,7 @@ READONLY: tuple[AllowRule, ...] = (
     *ARCHIVES,
     *TOOLS,
     *MAC,
+    *VERSIONS,
 )
 
 PACKS: dict[str, tuple[AllowRule, ...]] = {"readonly": READONLY}

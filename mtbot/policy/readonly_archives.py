@@ -149,12 +149,12 @@ ARCHIVES: tuple[AllowRule, ...] = (
             entry(
                 "7z l / 7z t / 7zz l / 7zz t / 7za l / 7za t / 7zr l / 7zr t / 7z h / 7zz h / 7za h",
                 grammar(
-                    "-slt -bd -y -r -scrcCRC32 -scrcSHA256 -scrcSHA1 -scrcSHA512 -scrcMD5",
+                    "-slt -bd -y -r -p -scrcCRC32 -scrcSHA256 -scrcSHA1 -scrcSHA512 -scrcMD5",
                     "path",
                     whole_words=True,
                     also=lambda read: not any(operand.startswith("@") for operand in read.operands),
                 ),
-                permits=("7z l -slt a.7z", "7zz t a.7z", "7za l a.7z"),
+                permits=("7z l -slt a.7z", "7z t -p a.7z", "7zz t a.7z", "7za l a.7z"),
                 refuses=("7z x a.7z", "7z l a.7z -o/x", "7z l @list", "7z l -i@list a.7z", "7zz e a", "7z l -spf a"),
             ),
             entry(

@@ -78,6 +78,7 @@ _AWS_GETS = {
     "kinesis": "get-(records|shard-iterator)",
     "lambda": "get-(account-settings|alias|policy|event-source-mapping|function-concurrency)",
     "logs": "get-(log-events|log-record|log-group-fields|query-results) filter-log-events",
+    "rds": "download-db-log-file-portion",
     "route53": "get-.* test-dns-answer",
     "s3api": "get-bucket-.* get-object-(acl|tagging|attributes|retention|legal-hold) head-(bucket|object)",
     "secretsmanager": "get-resource-policy",
@@ -90,8 +91,7 @@ _AWS_GETS = {
 _AWS_LEFT_OUT = words(
     """lambda:list-functions lambda:list-versions-by-function ecs:describe-task-definition ecs:describe-tasks ec2:describe-instance-attribute
     ec2:describe-launch-template-versions ec2:describe-spot-fleet-requests cognito-idp:describe-user-pool-client cognito-idp:describe-identity-provider
-    batch:describe-job-definitions batch:describe-jobs autoscaling:describe-launch-configurations:describe-model
-   :describe-training-job mq:describe-user
+    batch:describe-job-definitions batch:describe-jobs autoscaling:describe-launch-configurations mq:describe-user
     ec2:describe-vpn-connections dms:describe-endpoints transfer:describe-user"""
 )
 
@@ -121,6 +121,8 @@ def _match_aws(argv: Argv) -> Match | None:
     service, operation, options = rest[0], rest[1], rest[2:]
     if (service, operation) in (("configure", "list"), ("configure", "list-profiles")):
         return Match() if not options else None
+    if (service, operation) == ("configure", "get"):
+        return Match() if options in (["region"], ["output"]) else None
     if service == "s3" and operation == "ls":
         target = options[:1] if options and options[0].startswith("s3://") else []
         flags = options[len(target) :]
@@ -177,6 +179,27 @@ _AZ_OMITTED = (
 )
 
 
+_AZ_ALSO = {
+    ("container", "logs"): ("--follow",),
+    ("containerapp", "logs", "show"): ("--follow", "--tail"),
+    ("webapp", "log", "tail"): (),
+    ("storage", "blob", "url"): (),
+    ("sql", "db", "show-connection-string"): ("--client", "-c"),
+    ("devops", "configure"): ("--list", "-l"),
+    ("vm", "image", "list-skus"): ("-p", "-f"),
+    ("vm", "image", "list-offers"): ("-p",),
+    ("vm", "image", "list"): ("-p", "-f", "-s"),
+}
+"""Subcommands whose own options are known one by one. A connection string here is a pattern without a password."""
+
+
+def _matches_az_also(path: list[str], rest: list[str]) -> bool:
+    own = _AZ_ALSO.get(tuple(path))
+    if own is None or (path == ["devops", "configure"] and rest not in (["--list"], ["-l"])):
+        return False
+    return options_only_select([word for word in rest if word not in own], "gnlsco")
+
+
 def _match_az(argv: Argv) -> Match | None:
     rest = list(argv[1:])
     path: list[str] = []
@@ -192,6 +215,8 @@ def _match_az(argv: Argv) -> Match | None:
             if options_only_select([word for word in rest if word not in ("--wiql", "--analytics-query")], "")
             else None
         )
+    if _matches_az_also(path, rest):
+        return Match()
     if len(path) < 2 or path[0] not in _AZ_GROUPS or _AZ_VERBS.fullmatch(path[-1]) is None:
         return None
     if (
@@ -230,6 +255,8 @@ CLOUD: tuple[AllowRule, ...] = (
             "aws logs filter-log-events --log-group-name g --filter-pattern ERROR",
             "aws iam list-users",
             "aws s3api get-bucket-policy --bucket b",
+            "aws configure get region",
+            "aws rds download-db-log-file-portion --db-instance-identifier d --log-file-name error/x.log",
         ),
         refuses=(
             "aws secretsmanager get-secret-value --secret-id x",
@@ -249,6 +276,8 @@ CLOUD: tuple[AllowRule, ...] = (
             "aws eks get-token --cluster-name c",
             "aws ec2 get-password-data --instance-id i",
             "aws ec2 describe-vpcs --debug",
+            "aws autoscaling describe-launch-configurations",
+            "aws mq describe-user --broker-id b --username u",
             "aws s3 ls --endpoint-url=x",
             "aws --output json",
         ),
@@ -267,6 +296,10 @@ CLOUD: tuple[AllowRule, ...] = (
             "az account show",
             "az version",
             "az vm list-skus -l eastus",
+            "az vm image list-skus -l eastus -p Canonical -f UbuntuServer",
+            "az container logs --name c -g g --follow",
+            "az devops configure --list",
+            "az sql db show-connection-string --name d --server s --client sqlcmd",
         ),
         refuses=(
             "az account get-access-token",
@@ -284,6 +317,12 @@ CLOUD: tuple[AllowRule, ...] = (
             "az webapp deployment list-publishing-profiles -n x",
             "az vm list --debug",
             "az vm list -f x",
+            "az devops configure --defaults organization=https://evil.example/x",
+            "az devops configure --list --defaults project=x",
+            "az container logs -n c --follow @f",
+            "az webapp log download -n x",
+            "az webapp log config -n x --level verbose",
+            "az storage account show-connection-string -n x",
         ),
     ),
 )

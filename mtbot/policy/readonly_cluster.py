@@ -187,8 +187,8 @@ _HELM = flat(
     (
         _helm(
             "lint / verify",
-            grammar(f"{_HELM_OPTIONS} --strict --quiet --with-subcharts", "path"),
-            ("helm lint ./chart --strict", "helm verify a.tgz"),
+            grammar(f"{_HELM_OPTIONS} --strict --quiet --with-subcharts --set:words --set-string:words", "path"),
+            ("helm lint ./chart --strict", "helm lint ./chart --set key=value", "helm verify a.tgz"),
             (
                 "helm lint --values x ./chart",
                 "helm lint --set-file a=b ./c",
@@ -209,6 +209,18 @@ _HELM = flat(
             grammar(f"{_HELM_OPTIONS} --revision:num --max:num --show-desc", "name"),
             ("helm status web", "helm history web --max 10"),
             ("helm status", "helm status --x web", "helm get values web", "helm get all web", "helm rollback web"),
+        ),
+        _helm(
+            "get notes",
+            grammar(f"{_HELM_OPTIONS} --revision:num", "name"),
+            ("helm get notes web", "helm -n prod get notes web"),
+            (
+                "helm get values web",
+                "helm get manifest web",
+                "helm get hooks web",
+                "helm get all web",
+                "helm get notes --x web",
+            ),
         ),
         _helm(
             "repo list / repo ls / plugin list / plugin ls / version / help",

@@ -5,7 +5,7 @@ a container or reads a credential.
 """
 
 from mtbot.policy.allow_rule import AllowRule, Needs
-from mtbot.policy.grammar import Grammar, grammar
+from mtbot.policy.grammar import Grammar, any_of, grammar
 from mtbot.policy.readonly_entry import Environment, entry, flat
 
 _NETWORK = Needs(network=True)
@@ -18,6 +18,18 @@ _LOGS = """-ft -n:name --tail:name --since:when --until:when --follow --timestam
 --latest --index:num --help"""
 
 _ENGINE_BEFORE = grammar("-D -l:name --debug --log-level:name")
+
+_FIELDS = "|".join(
+    (
+        "Id|Name|Created|Image|Driver|Platform|RestartCount|RepoTags|RepoDigests|Architecture|Os|Size",
+        "State[.](?:Status|Running|Paused|Restarting|OOMKilled|Dead|Pid|ExitCode|StartedAt|FinishedAt|Health[.]Status)",
+        "NetworkSettings[.](?:IPAddress|Gateway|Ports)",
+        "HostConfig[.](?:RestartPolicy[.]Name|NetworkMode|Memory)",
+    )
+)
+"""Fields of `inspect` that hold no environment, no command line and no output of a check."""
+
+_FIELD_FORMAT = rf"((?:[A-Za-z0-9_:,=/-]|\\[nt]|[{{][{{](?:json\s)?[.](?:{_FIELDS})[}}][}}])+)"
 
 _COMPOSE_BEFORE = grammar(
     "-f:path -p:name --file:path --project-name:name --project-directory:path --profile:name --ansi:name"
@@ -97,6 +109,17 @@ _ENGINES = flat(
             grammar(f"-a {_FORMAT} --all --no-stream --no-trunc", "item*", requires="--no-stream"),
             "stats --no-stream / stats --no-stream web",
             "stats / stats --no-str / stats web",
+        ),
+        _engine(
+            "inspect / container inspect / image inspect",
+            grammar(
+                f"-f:{_FIELD_FORMAT} --format:{_FIELD_FORMAT} -s --size --type:(container|image|network|volume)",
+                "item+",
+                also=any_of("-f", "--format"),
+            ),
+            "inspect --format '{{.State.Running}}' web / inspect -f '{{.Id}}:{{json .Name}}' web / image inspect --format='{{json .RepoTags}}' app",
+            "inspect web / inspect -f '{{.Config.Env}}' web / inspect -f '{{json .}}' web / inspect -f '{{.}}' web / inspect --format '{{.Args}}' web"
+            " / image inspect app / inspect -f '{{range .Config.Env}}{{.}}{{end}}' web / inspect -f '{{json .State}}' web / inspect -f x --host y web",
         ),
         _engine(
             "top / container top",

@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 
 from mtbot.policy.allow_rule import AllowRule, Needs
-from mtbot.policy.grammar import Grammar, Read, grammar
+from mtbot.policy.grammar import Grammar, Read, any_of, grammar
 from mtbot.policy.readonly_entry import Environment, entry, flat
 from mtbot.policy.readonly_git import GIT_ENVIRONMENT
 
@@ -21,6 +21,8 @@ _GH_ENVIRONMENT: Environment = (
     ("GLAMOUR_STYLE", "notty"),
 )
 _REPOSITORY = "[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+"
+_QUERY = r"query=(?![\s\S]*\b(?:mutation|subscription)\b)\s*(?:query\b|[{])[\s\S]*"
+"""A GraphQL document without the one word that every writing operation begins with."""
 _BEFORE = grammar(f"-R:({_REPOSITORY}) --repo:({_REPOSITORY})")
 _COMMON = f"""-R:({_REPOSITORY}) --repo:({_REPOSITORY}) -L:num --limit:num --json:words -q:text --jq:text -t:format --template:format
 -s:name --state:name -l:text --label:text -A:text --author:text -a:text --assignee:text -S:text --search:text -B:item --base:item -H:item
@@ -186,6 +188,28 @@ _GH = flat(
             refuses=("gh myext --help", "gh pr list x --help"),
         ),
         _gh(
+            "attestation verify / at verify",
+            grammar(
+                f"-R:({_REPOSITORY}) --repo:({_REPOSITORY}) -o:name --owner:name --format:(json) -q:text --jq:text -L:num --limit:num"
+                " --predicate-type:item --deny-self-hosted-runners --digest-alg:(sha256|sha512)",
+                "file",
+            ),
+            ("gh attestation verify a.tgz --owner o", "gh at verify a.tgz -R o/r"),
+            (
+                "gh attestation verify oci://evil.example/x --owner o",
+                "gh attestation verify a.tgz --hostname x",
+                "gh attestation verify a.tgz --bundle b",
+                "gh attestation verify a.tgz --custom-trusted-root r",
+                "gh attestation download a.tgz",
+            ),
+        ),
+        _gh(
+            "attestation trusted-root",
+            grammar(),
+            ("gh attestation trusted-root",),
+            ("gh attestation trusted-root --tuf-url http://x", "gh attestation trusted-root --tuf-root x"),
+        ),
+        _gh(
             "gist view",
             grammar("-r --raw -f:item --filename:item --files", "([0-9a-f]+)"),
             ("gh gist view abc123 --raw",),
@@ -215,6 +239,41 @@ _GH = flat(
                 "gh api graphql",
                 "gh api /user --jq env",
                 "gh api /user -q $ENV.GH_TOKEN",
+            ),
+        ),
+        _gh(
+            "api",
+            grammar(
+                "-X:(GET) --method:(GET) -f:([A-Za-z0-9_]+=[^\\n]*) --raw-field:([A-Za-z0-9_]+=[^\\n]*) --paginate -q:text --jq:text -t:format --template:format -i --include",
+                "(/?(?!graphql)[A-Za-z0-9_][A-Za-z0-9_./?=&%+,-]*)",
+                also=any_of("-X", "--method"),
+            ),
+            ("gh api -f q='repo:cli/cli' -X GET search/issues", "gh api --method GET search/code --raw-field q=x"),
+            (
+                "gh api -f a=b repos/o/r/issues",
+                "gh api -X POST -f a=b repos/o/r/issues",
+                "gh api -X GET -F a=@f search/code",
+                "gh api -X GET -f a=b graphql",
+                "gh api -X GET --input f x",
+            ),
+        ),
+        _gh(
+            "api graphql",
+            grammar(
+                f"-f:({_QUERY}) --raw-field:({_QUERY}) --paginate -q:text --jq:text",
+                also=any_of("-f", "--raw-field"),
+            ),
+            (
+                "gh api graphql -f query='query { viewer { login } }'",
+                "gh api graphql --raw-field query='{ viewer { login } }'",
+            ),
+            (
+                "gh api graphql -f query='mutation { x }'",
+                "gh api graphql -f query='{ a } mutation M { x }' -f operationName=M",
+                "gh api graphql -F query=@f",
+                "gh api graphql -f query=x --hostname evil.example",
+                "gh api graphql",
+                "gh api graphql -f a=b",
             ),
         ),
         entry(
@@ -303,6 +362,21 @@ _AUTH0 = flat(
             needs=Needs(network=True),
             permits=("auth0 apis scopes list a", "auth0 protection bpd show"),
             refuses=("auth0 protection bpd update", "auth0 roles permissions add x"),
+        ),
+        entry(
+            "auth0 api / auth0 api get",
+            grammar("-q:text --query:text", "(tenants/settings|stats/daily|stats/active-users)"),
+            before=_AUTH0_BEFORE,
+            needs=Needs(network=True),
+            permits=("auth0 api get tenants/settings", "auth0 api stats/daily"),
+            refuses=(
+                "auth0 api get clients",
+                "auth0 api post clients",
+                "auth0 api patch tenants/settings",
+                "auth0 api tenants/settings -d x",
+                "auth0 api get client-grants",
+                "auth0 api tenants/settings --data=x",
+            ),
         ),
         entry("auth0 --help / auth0 --version", grammar(), permits=("auth0 --help",), refuses=("auth0 --help x",)),
     )

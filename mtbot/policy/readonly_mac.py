@@ -4,7 +4,7 @@ Preferences, key chains, sessions and anything that could hold a secret are left
 """
 
 from mtbot.policy.allow_rule import AllowRule
-from mtbot.policy.grammar import grammar
+from mtbot.policy.grammar import any_of, grammar
 from mtbot.policy.readonly_entry import entry, flat
 
 MAC: tuple[AllowRule, ...] = flat(
@@ -77,6 +77,12 @@ MAC: tuple[AllowRule, ...] = flat(
             refuses=("scutil --set HostName x", "scutil", "scutil --prefs x", "scutil --nc start x"),
         ),
         entry(
+            "scutil",
+            grammar("-w:([A-Z][A-Za-z]*:/[A-Za-z0-9/_.-]+) -t:num", "", whole_words=True, requires="-w"),
+            permits=("scutil -w State:/Network/Global/IPv4 -t 10",),
+            refuses=("scutil -w x", "scutil -t 3", "scutil -r evil.example"),
+        ),
+        entry(
             "launchctl list / launchctl managername / launchctl managerpid / launchctl version / launchctl variant / launchctl help / launchctl error / launchctl print-disabled / launchctl blame",
             grammar("", "text?"),
             permits=("launchctl list", "launchctl version"),
@@ -97,11 +103,11 @@ MAC: tuple[AllowRule, ...] = flat(
         entry(
             "codesign",
             grammar(
-                "-dv --display --verify --verbose?num --deep --strict -h:num --check-notarization",
+                "-dv --display --verify --verbose?num --deep --strict -h:num --check-notarization --entitlements:(:?-) --xml",
                 "path*",
                 also=lambda read: not read.options.isdisjoint({"-d", "-v", "--display", "--verify", "-h"}),
             ),
-            permits=("codesign -dv /x/app", "codesign --verify --deep /x"),
+            permits=("codesign -dv /x/app", "codesign -d --entitlements - /x/app", "codesign --verify --deep /x"),
             refuses=(
                 "codesign -s x app",
                 "codesign --sign x app",
@@ -149,18 +155,69 @@ MAC: tuple[AllowRule, ...] = flat(
             refuses=("defaults write a b c", "defaults read", "defaults delete a"),
         ),
         entry(
+            "launchctl error / launchctl resolveport",
+            grammar("", "(posix|mach|bootstrap|[0-9]+) ([0-9]+|0x[0-9a-f]+)?"),
+            permits=("launchctl error posix 2", "launchctl resolveport 1234 0x1234"),
+            refuses=("launchctl error posix 2 x", "launchctl kill 9 x", "launchctl debug x"),
+        ),
+        entry(
+            "mdimport",
+            grammar("-t -d1 -d2 -d3", "path+", whole_words=True, requires="-t"),
+            permits=("mdimport -t -d2 file.txt",),
+            refuses=(
+                "mdimport file.txt",
+                "mdimport -i x",
+                "mdimport -t -o out file.txt",
+                "mdimport -r x",
+                "mdimport -g x -t f",
+            ),
+        ),
+        entry(
+            "compression_tool",
+            grammar(
+                "-encode -decode -i:path -a:(zlib|lzfse|lz4|lzma|lzbitmap) -v -h", "", whole_words=True, requires="-i"
+            ),
+            permits=("compression_tool -encode -a lz4 -i input.dat",),
+            refuses=("compression_tool -decode -i a -o b", "compression_tool -encode"),
+        ),
+        entry(
+            "binhex probe / macbinary probe / applesingle probe",
+            grammar("-v --verbose", "path+"),
+            permits=("binhex probe file.hqx", "applesingle probe file.as"),
+            refuses=(
+                "binhex decode file.hqx",
+                "macbinary encode x",
+                "binhex probe -o out x",
+                "applesingle probe --rename x",
+            ),
+        ),
+        entry(
+            "binhex decode / macbinary decode / applesingle decode / binhex encode / macbinary encode / applesingle encode",
+            grammar("-cv --verbose --to-stdout --pipe", "path", also=any_of("-c", "--to-stdout", "--pipe")),
+            permits=("binhex decode -c file.hqx", "macbinary decode --to-stdout file.bin"),
+            refuses=("binhex decode file.hqx", "macbinary decode --to-stdout -o out x", "applesingle encode -C x -c y"),
+        ),
+        entry(
+            "textutil -help / qlmanage -h / security error -h",
+            grammar(),
+            permits=("textutil -help", "qlmanage -h", "security error -h"),
+            refuses=("textutil -convert txt x", "qlmanage -t x", "security leaks", "security dump-keychain -h"),
+        ),
+        entry(
             "dscl . -list / dscl . list / dscl . -read / dscl . read",
             grammar(
                 "",
                 "(/(?:Users|Groups)[A-Za-z0-9_/-]*) (RecordName|UniqueID|PrimaryGroupID|NFSHomeDirectory|UserShell|RealName|GroupMembership)?",
             ),
-            permits=("dscl . -list /Users", "dscl . read /Users/x UserShell"),
+            permits=("dscl . -list /Users", "dscl -plist . -read /Users/x UserShell", "dscl . read /Users/x UserShell"),
             refuses=(
                 "dscl . -create /Users/x",
                 "dscl . -passwd /Users/x y",
                 "dscl . -read /Config/x",
                 "dscl /LDAPv3/x -read /Users/y",
+                "dscl -u admin -P x . -read /Users/x",
             ),
+            before=grammar("-plist -raw -url -q", whole_words=True),
         ),
         entry(
             "spctl",

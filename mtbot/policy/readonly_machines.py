@@ -56,7 +56,7 @@ def _ps_value(word: str, *, shows_all: bool) -> re.Pattern[str] | None:
         return _PS_NUMBERS
     if name == "-C":
         return _PS_NAME
-    if name in ("-u", "-U", "--user") and not shows_all:
+    if name in ("-u", "-U", "U", "--user") and not shows_all:
         return _PS_NAME
     return None
 
@@ -74,6 +74,7 @@ _PROCESSES = (
             "ps -C node",
             "ps",
             "ps -u www-data",
+            "ps U postgres",
             "ps ax -o pid,args",
             "ps -p 1,2",
         ),

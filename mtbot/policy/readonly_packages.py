@@ -20,12 +20,13 @@ _NPM: Environment = (
 )
 
 _NPM_PUBLIC: Environment = (
+    ("npm_config_global", "true"),
     ("npm_config_registry", "https://registry.npmjs.org/"),
     ("npm_config_strict_ssl", "true"),
     ("npm_config_update_notifier", "false"),
     ("npm_config_onload_script", ""),
 )
-"""A project's own npm settings could send the question elsewhere."""
+"""A project's own npm settings could send the question, and the owner's token, elsewhere: with `global` they are not read."""
 
 _BREW: Environment = (
     ("HOMEBREW_NO_AUTO_UPDATE", "1"),
@@ -110,6 +111,39 @@ _NODE = flat(
             ),
         ),
         entry(
+            "npm help-search / npm whoami / npm access list packages / npm access list collaborators",
+            grammar("--json --long", "([a-z][a-z0-9._-]*)?"),
+            environment=_NPM_PUBLIC,
+            needs=_NETWORK,
+            permits=("npm help-search install", "npm whoami", "npm access list collaborators lodash"),
+            refuses=(
+                "npm whoami --registry=http://x",
+                "npm access public x",
+                "npm access grant read-only a b",
+                "npm access set mfa=none x",
+                "npm help install",
+                "npm token list",
+            ),
+        ),
+        entry(
+            "npm help / npm run / npm run-script / npm sbom",
+            grammar(
+                "--sbom-format:(cyclonedx|spdx) --sbom-type:name --package-lock-only --omit:(dev|optional|peer)",
+                "",
+            ),
+            environment=_NPM,
+            why="without a word behind it `run` only lists the scripts",
+            permits=("npm help", "npm run", "npm sbom --sbom-format cyclonedx"),
+            refuses=(
+                "npm run test",
+                "npm run -- x",
+                "npm help install",
+                "npm sbom --workspace x",
+                "npm exec x",
+                "npm start",
+            ),
+        ),
+        entry(
             "npm --version / npm -v / npm version / npm fund / npm cache ls / npm config get registry / npm config get prefix",
             grammar(),
             environment=_NPM,
@@ -182,6 +216,13 @@ _BREW_ENTRIES = flat(
             needs=_NETWORK,
             permits=("brew search python", "brew search --cask firefox"),
             refuses=("brew search --x a", "brew log --oneline-x a", "brew search a/b/c"),
+        ),
+        entry(
+            "brew tap-info / brew analytics",
+            grammar("--json?(v1) --installed", "([A-Za-z0-9_-]+/[A-Za-z0-9_-]+)*"),
+            environment=_BREW,
+            permits=("brew tap-info homebrew/cask", "brew analytics"),
+            refuses=("brew analytics off", "brew tap homebrew/cask", "brew tap-info https://x/y", "brew untap a/b"),
         ),
         entry(
             "brew --version / brew -v / brew --help / brew -h / brew config",

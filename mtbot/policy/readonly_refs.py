@@ -204,19 +204,6 @@ REFS: tuple[AllowRule, ...] = flat(
             ),
         ),
         git(
-            "git clean",
-            grammar("-ndxXq -e:text --dry-run --quiet --exclude:text", "rev*", also=any_of("-n", "--dry-run")),
-            ("git clean -n", "git clean -nd src", "git clean --dry-run -x"),
-            (
-                "git clean",
-                "git clean -d",
-                "git clean -fn",
-                "git clean -n -i",
-                "git clean -q --exclude=x",
-                "git clean -nf",
-            ),
-        ),
-        git(
             "git add / git stage",
             grammar(
                 "-nvAu --dry-run --verbose --all --update --no-all --ignore-removal --ignore-missing",

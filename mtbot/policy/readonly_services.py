@@ -143,10 +143,10 @@ SERVICES: tuple[AllowRule, ...] = flat(
         entry(
             "dmesg",
             grammar(
-                "-HkLPrTtuxew -l:words -f:words --color?(auto|never|always) --ctime --facility:words --human --kernel --level:words --nopager --notime --raw --reltime --since:when --until:when --userspace --decode --follow --time-format:name --json --help --version",
+                "-HkLPrTtuxew -s:num --buffer-size:num -l:words -f:words --color?(auto|never|always) --ctime --facility:words --human --kernel --level:words --nopager --notime --raw --reltime --since:when --until:when --userspace --decode --follow --time-format:name --json --help --version",
             ),
             environment=NO_PAGER,
-            permits=("dmesg -T", "dmesg --level=err,warn", "dmesg -T -H"),
+            permits=("dmesg -T", "dmesg -s 16384", "dmesg --level=err,warn", "dmesg -T -H"),
             refuses=(
                 "dmesg -C",
                 "dmesg -c",

@@ -11,9 +11,14 @@ from mtbot.policy.readonly_git import GIT_ENVIRONMENT
 _ANSIBLE: Environment = (("ANSIBLE_PAGER", "cat"), ("PAGER", "cat"), ("ANSIBLE_CONFIG", "/dev/null"))
 """A configuration file in the directory could name plug-ins."""
 
+_TERRAFORM: Environment = (("TF_CLI_ARGS", ""), ("TF_CLI_ARGS_version", ""), ("CHECKPOINT_DISABLE", "1"))
+
+_RUFF: Environment = (("RUFF_NO_CACHE", "true"), ("RUFF_OUTPUT_FILE", ""))
+"""Its cache would be written into the directory that is checked."""
+
 _WITH_VERSION = """ruff git-lfs make cmake gcc g++ cc clang ld as curl wget rsync isort terraform consul vault nomad caddy traefik
 redis-server pg_dump mysqld mongod pandoc tesseract xz zstd binhex macbinary applesingle textutil htop btop
-systemd-analyze black"""
+systemd-analyze black prometheus promtool rtk git-delta shellcheck shfmt hadolint yamllint gofmt protoc"""
 """Programs whose `--version` and `--help` read no file of the directory they run in."""
 
 _HELPED = {
@@ -68,6 +73,27 @@ TOOLS: tuple[AllowRule, ...] = flat(
                 "openssl x509 -in a",
                 "openssl x509 -noout -provider-path x -in a",
                 "openssl x509 -noout -signkey k -in a",
+            ),
+        ),
+        entry(
+            "openssl x509",
+            grammar(
+                "-noout -text -dates -startdate -enddate -subject -issuer -serial -fingerprint -pubkey -sha1 -sha256 -hash -email -ext:words -purpose -ocsp_uri"
+                " -in:((?!-)(?!.*(?:priv|key|secret))[^\\n]*[.](?:pem|crt|cer|cert|der)) -inform:(PEM|DER|pem|der) -checkend:num -nameopt:words",
+                "",
+                whole_words=True,
+                requires="-noout -in",
+            ),
+            why="a certificate is public: of a file with a key beside it only the certificate is shown",
+            permits=("openssl x509 -noout -text -in cert.pem", "openssl x509 -in chain.pem -noout -enddate"),
+            refuses=(
+                "openssl x509 -noout -in privkey.pem -engine x",
+                "openssl x509 -in cert.pem",
+                "openssl rsa -noout -in cert.pem",
+                "openssl pkey -in cert.pem",
+                "openssl x509 -noout -in cert.pem -out b",
+                "openssl x509 -noout -in cert.pem -passin env:X",
+                "openssl x509 -noout -in cert.pem -config x",
             ),
         ),
         entry(
@@ -138,10 +164,81 @@ TOOLS: tuple[AllowRule, ...] = flat(
             refuses=("ansible --version -m x", "ansible-playbook --version x.yml"),
         ),
         entry(
+            "ansible-galaxy role / ansible-galaxy collection",
+            grammar("--help -h", "", also=lambda read: bool(read.options)),
+            environment=_ANSIBLE,
+            permits=("ansible-galaxy role --help", "ansible-galaxy collection -h"),
+            refuses=("ansible-galaxy role", "ansible-galaxy role --help x"),
+        ),
+        entry(
+            "ansible-galaxy role search / ansible-galaxy role info / ansible-galaxy search / ansible-galaxy info",
+            grammar("--author:name --galaxy-tags:words --platforms:words --offline", "name+"),
+            environment=_ANSIBLE,
+            needs=Needs(network=True),
+            permits=("ansible-galaxy role search nginx", "ansible-galaxy role info geerlingguy.nginx"),
+            refuses=(
+                "ansible-galaxy role search -s http://x nginx",
+                "ansible-galaxy role search --server http://x nginx",
+                "ansible-galaxy role info --token x nginx",
+                "ansible-galaxy role info -p dir nginx",
+                "ansible-galaxy role search",
+                "ansible-galaxy role remove a b",
+            ),
+        ),
+        entry(
+            "uv help",
+            grammar("--no-pager", "([a-z][a-z-]*) ([a-z][a-z-]*)?"),
+            environment=NO_PAGER,
+            permits=("uv help sync", "uv help pip compile"),
+            refuses=("uv help --x sync", "uv cache clean", "uv tool install x", "uv python install x", "uv help ./x"),
+        ),
+        entry(
+            "uv cache dir / uv self version",
+            grammar(),
+            permits=("uv cache dir", "uv self version"),
+            refuses=("uv cache clean", "uv self update", "uv cache dir --config-file=x", "uv cache dir --directory x"),
+        ),
+        entry(
             "uv / uv help / uv --version",
             grammar("--version --help -h"),
             permits=("uv --version", "uv help"),
             refuses=("uv run x", "uv pip list", "uv sync"),
+        ),
+        entry(
+            "ruff",
+            grammar(),
+            permits=("ruff",),
+            refuses=("ruff --fix", "ruff clean", "ruff server"),
+        ),
+        entry(
+            "ruff help / ruff config",
+            grammar("", "([a-z][a-z.-]*)?"),
+            permits=("ruff config", "ruff config lint.select", "ruff help check"),
+            refuses=("ruff config --x", "ruff help --x"),
+        ),
+        entry(
+            "ruff check",
+            grammar(
+                "-nqv --no-fix --no-cache --diff --statistics --preview --no-preview --show-files --show-settings --exit-zero --quiet --isolated"
+                " --select:words --ignore:words --extend-select:words --output-format:name --target-version:name --exclude:text",
+                "content*",
+                requires="--no-fix",
+                implicit=Role.CONTENT_BELOW,
+            ),
+            environment=_RUFF,
+            permits=("ruff check --no-fix", "ruff check --no-fix --select E501 src"),
+            refuses=(
+                "ruff check",
+                "ruff check --fix",
+                "ruff check --no-fix --fix-only",
+                "ruff check --no-fix --add-noqa",
+                "ruff check --no-fix --unsafe-fixes --fix",
+                "ruff check --no-fix -o out",
+                "ruff check --no-fix --output-file=x",
+                "ruff check --no-fix --config x",
+                "ruff check --no-fix --cache-dir x",
+                "ruff check --no-fix --watch",
+            ),
         ),
         entry(
             "ruff rule / ruff linter / ruff version",
@@ -152,20 +249,56 @@ TOOLS: tuple[AllowRule, ...] = flat(
         entry(
             "terraform version / terraform -version / terraform -help / caddy version",
             grammar("-json", "", whole_words=True),
-            environment=(("TF_CLI_ARGS", ""), ("TF_CLI_ARGS_version", ""), ("CHECKPOINT_DISABLE", "1")),
+            environment=_TERRAFORM,
             permits=("terraform version", "caddy version"),
             refuses=("terraform plan", "terraform -chdir=x version", "caddy run"),
         ),
         entry(
+            "terraform metadata functions",
+            grammar("-json", "", whole_words=True),
+            environment=_TERRAFORM,
+            permits=("terraform metadata functions -json",),
+            refuses=("terraform metadata x", "terraform metadata functions -x"),
+        ),
+        entry(
+            "terraform",
+            grammar(
+                "-help --help -h",
+                "(plan|apply|init|validate|fmt|show|state|output|providers|graph|workspace|import|destroy|refresh|taint|untaint|test|console|get|login|logout)",
+                whole_words=True,
+                also=lambda read: bool(read.options),
+            ),
+            environment=_TERRAFORM,
+            permits=("terraform plan --help", "terraform apply -help"),
+            refuses=("terraform plan", "terraform -chdir=x plan -help", "terraform apply x -help", "terraform x -help"),
+        ),
+        entry(
+            "prometheus --help-long / prometheus --help-man / rtk help / rtk version / pre-commit --version / pre-commit --help / pre-commit -h / pre-commit help",
+            grammar(),
+            environment=GIT_ENVIRONMENT,
+            needs=Needs(plain_repository=True),
+            permits=("prometheus --help-long", "rtk version", "pre-commit help"),
+            refuses=("prometheus --config.file=x", "rtk ls", "rtk help ls", "pre-commit run", "pre-commit install"),
+        ),
+        entry(
+            "mktemp",
+            grammar("-uqdt --dry-run --quiet --directory --suffix:name", "name?", also=any_of("-u", "--dry-run")),
+            permits=("mktemp -u", "mktemp -u -t prefix"),
+            refuses=("mktemp", "mktemp -d", "mktemp -p /x", "mktemp -u -p /x", "mktemp -u a/b"),
+        ),
+        entry(
             "fzf",
-            grammar("""-eixm10 +s +x -n:range -f:text -q:text -d:any --bind:([a-z0-9-]+:(?:select-all|deselect-all|toggle-all|toggle|toggle-sort|up|down|first|last|accept|abort|cancel|clear-screen|page-up|page-down|preview-up|preview-down|print-query|toggle[+]up|toggle[+]down|half-page-up|half-page-down)) --algo:name --ansi --border?name --border-label:text --color:words --cycle --delimiter:any --disabled --exit-0 --select-1 --extended --exact
+            grammar(
+                """-eixm10 -n:range -f:text -q:text -d:any --bind:([a-z0-9-]+:(?:select-all|deselect-all|toggle-all|toggle|toggle-sort|up|down|first|last|accept|abort|cancel|clear-screen|page-up|page-down|preview-up|preview-down|print-query|toggle[+]up|toggle[+]down|half-page-up|half-page-down)) --algo:name --ansi --border?name --border-label:text --color:words --cycle --delimiter:any --disabled --exit-0 --select-1 --extended --exact
         --header:text --header-lines:num --header-border?name --height:size --layout:name --reverse --literal --margin:words --padding:words --min-height:size --multi?num --no-multi --no-sort
         --no-bold --no-color --no-hscroll --no-ignore-case --no-multi-line --nth:range --with-nth:range --accept-nth:range --print-query --print0 --prompt:text --query:text --read0
         --scheme:name --smart-case --ignore-case --style:name --tac --tail:num --tiebreak:words --track --wrap --gap?num --highlight-line --hscroll-off:num --keep-right --footer:text
         --preview-border?name --preview-window:([a-z0-9:%,+-]+) --info:name --filter:text --pointer:text --marker:text --tabstop:num --walker:words --walker-skip:([A-Za-z0-9.,_-]+) --version --help --bash --fish --zsh
-        --history-size:num --no-tty-default --no-info --no-mouse --sync --gap-line?text"""),
+        --history-size:num --no-tty-default --no-info --no-mouse --sync --gap-line?text""",
+                "([+][xsicm])*",
+            ),
             environment=(("FZF_DEFAULT_OPTS", ""), ("FZF_DEFAULT_OPTS_FILE", ""), ("FZF_DEFAULT_COMMAND", "")),
-            permits=("fzf -f x", "fzf --filter=x --no-sort", "fzf --bind=ctrl-a:select-all"),
+            permits=("fzf -f x", "fzf +x +s", "fzf --filter=x --no-sort", "fzf --bind=ctrl-a:select-all"),
             refuses=(
                 "fzf --preview=id",
                 "fzf --bind=enter:execute:id",

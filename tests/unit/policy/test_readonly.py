@@ -2,6 +2,7 @@
 
 import pytest
 
+from mtbot.domain.call import Below
 from mtbot.policy import allow
 from mtbot.policy.allow_rule import AllowRule, Role
 from mtbot.policy.lexer import Literal, lex
@@ -33,7 +34,7 @@ def runs(text: str) -> bool:
     if not isinstance(literal, Literal):
         return False
     wanted = allow.wanted(literal, READONLY)
-    paths = {word: allow.PathFact(_resolved(word), allow.Below.NOTHING) for word in wanted.paths}
+    paths = {word: allow.PathFact(_resolved(word), Below.NOTHING) for word in wanted.paths}
     context = allow.AllowContext("/srv/app", PLACES, paths, frozenset())
     return isinstance(allow.judge(literal, literal.argvs(), READONLY, context), allow.Allowed)
 
@@ -84,16 +85,16 @@ REVIEWED = {
     "-exec x": "egrep fd fdfind fgrep gh git grep rg",
     "--exec x": "",
     "--pre=x": "",
-    # follow, format, force to the standard output, show files, print the name
-    "-f x": """auth0 bunzip2 bzcat bzip2 dir dmesg docker docker-compose dpkg dpkg-query factor findmnt fzf gh git gunzip gzip head helm iconv
+    # follow, format, force to the standard output, show files, print the name, an offer of images
+    "-f x": """auth0 az bunzip2 bzcat bzip2 dir dmesg docker docker-compose dpkg dpkg-query factor findmnt fzf gh git gunzip gzip head helm iconv
         kubectl ls lsblk lzcat lzma pgrep pidof pip pip3 podman podman-compose readlink realpath rpm seq sleep sort stat tail tree unlzma
         unxz unzstd vdir xz xzcat zcat zstd zstdcat""",
     # tabs, time formats, kinds of file systems
     "-T x": "cat df egrep fgrep findmnt grep last lastb lastlog lsblk nl rev rg tac who zipinfo",
     # columns, colour, context, copies in a difference, a check
     "-C x": "dir dnf git hd hexdump jq ls nm od ps readelf size sort strings tr tree vdir xxd yum",
-    # letters that stand for other options; for git clean -n a pattern to leave out
-    "-delete": """column cut date expand fmt fold fzf git ipcs locale lsb_release lscpu lsipc lslocks lsmem lsmod lsns lspci lsusb nvidia-smi paste
+    # letters that stand for other options
+    "-delete": """column cut date expand fmt fold fzf ipcs locale lsb_release lscpu lsipc lslocks lsmem lsmod lsns lspci lsusb nvidia-smi paste
         tsort unexpand""",
     "--web": "",
     "--config=x": "",
@@ -151,7 +152,7 @@ def test_only_reviewed_programs_take_an_option_of_that_look(option: str) -> None
     dmesg -C|last -f x|lastlog -C|mount /dev/x /mnt|swapon -a|sysctl a=b|sysctl -w a=b|unzip a.zip|gzip f|gunzip f.gz|zstd -o f a|7z x a|openssl enc -in f|pip install x|npm install
     apt install x|dpkg -i x|rpm -i x|rpm -qp http://x|snap install x|brew install x|file -C -m x|file -f list|wc --files0-from=f|du --files0-from=f|du -X f|cat /etc/shadow
     cat /proc/self/environ|cat /proc/1/environ|head /dev/sda|ls /home/op/.ssh|cat .env|cat .git/config|ls .git/hooks|grep x /home/op/.bashrc|cat /home/op/.aws/credentials|du /home/op|find /
-    rg x /home/op|grep -r x /etc|grep -rn x /|tree /root|ls -R /home|lsof -i @evil|getent shadow|getent hosts evil|last ../x|yarn --version|cargo --version|python3 --version|curl https://x|ping x|dig x
+    rg x /home/op|grep -r x /etc|grep -rn x /|tree /root|ls -R /home|lsof -i @evil|getent shadow|getent hosts evil|last ../x|yarn --version|cargo --version|python3 -m json.tool|python3 --version x|curl https://x|ping x|dig x
     xargs cat|env|printenv|history|less f|man ls|ssh h ls|sudo ls|bash -c ls|watch ls|nohup ls|timeout 1 ls|time ls|test -v x|printf -v x y|printf %n x|command ls|type -P x/y
     """.replace("\n", "|").split("|"),
 )
