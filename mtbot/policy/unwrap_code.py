@@ -127,6 +127,7 @@ def called_in_code(code: str) -> list[str]:
 
 
 def awk_code(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
+    """The constant commands of an awk program's `system` calls and pipes."""
     found = []
     for argument in command.arguments[:8]:
         if "system" in argument or "|" in argument:
