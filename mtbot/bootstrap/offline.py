@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mtbot.approvals.desk import Desk
     from mtbot.storage.engine import Database
     from mtbot.storage.place import Place
-    from mtbot.storage.stores import Stores
+    from mtbot.bootstrap.stores import Stores
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ async def work(loaded: Loaded, *, create: bool = True) -> Office:
 def _office(loaded: Loaded, db: "Database") -> Office:
     from mtbot.approvals.card import Cards, Place
     from mtbot.approvals.desk import Desk, DeskStores
-    from mtbot.storage.stores import stores_of
+    from mtbot.bootstrap.stores import stores_of
 
     stores = stores_of(db, loaded.redactor.mask)
     cards = Cards(Place(short_host(), user_name()), loaded.clock, loaded.redactor)

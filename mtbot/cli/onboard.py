@@ -124,17 +124,14 @@ def _model(base_url: str, key: str) -> str:
 
 
 async def _models(base_url: str, key: str) -> tuple[str, ...]:
+    from mtbot.bootstrap.capture import list_models
     from mtbot.domain.errors import ProviderError
-    from mtbot.llm.openai import OpenAIProvider, Server
 
-    provider = OpenAIProvider(Server(base_url, key, 15.0, 0))
     try:
-        return await provider.models()
+        return await list_models(base_url, key)
     except ProviderError as error:
         click.echo(f"The model server did not answer the list of models: {error}")
         return ()
-    finally:
-        await provider.close()
 
 
 def _token(api_base_url: str) -> Kept:
@@ -150,7 +147,7 @@ def _token(api_base_url: str) -> Kept:
 
 
 async def _username(token: str, api_base_url: str) -> str:
-    from mtbot.cli.capture import ask_name
+    from mtbot.bootstrap.capture import ask_name
     from mtbot.domain.errors import ChannelError
 
     try:
@@ -162,7 +159,7 @@ async def _username(token: str, api_base_url: str) -> str:
 
 def _person(token: str, api_base_url: str) -> Person | None:
     """The owner's id: whoever writes to the bot within a minute, if it is just one person; else typed."""
-    from mtbot.cli.capture import capture
+    from mtbot.bootstrap.capture import capture
 
     click.echo(f"\nNow write any message to your bot from your own Telegram account ({CAPTURE_SECONDS} s) ...")
     people = asyncio.run(capture(token, api_base_url, CAPTURE_SECONDS))

@@ -39,7 +39,6 @@ DOORS: dict[str, tuple[str, ...]] = {
     "pydantic": ("mtbot/config/", "mtbot/channels/telegram/"),
     "pydantic_core": ("mtbot/config/",),
     "re2": ("mtbot/policy/rule.py", "mtbot/redaction/patterns.py"),
-    "rich": ("mtbot/cli/output.py",),
     "ruamel": ("mtbot/config/", "mtbot/cli/"),
     "sqlalchemy": ("mtbot/storage/", "migrations/"),
     "sqlmodel": ("mtbot/storage/", "migrations/"),

@@ -7,6 +7,7 @@ probe to find out by doing, not for a version number to tell.
 import ctypes
 import errno
 import os
+import stat
 from collections.abc import Iterable, Mapping
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -88,7 +89,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
     except OSError:
         return
     try:
-        if not os.path.isdir(f"/proc/self/fd/{place}"):
+        if not stat.S_ISDIR(os.fstat(place).st_mode):
             rights &= _OF_FILES
         rule = _Beneath(rights, place)
         if _libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0) != 0:

@@ -17,7 +17,7 @@ from mtbot.storage.instance import Instance
 from mtbot.storage.leases import LeaseStore
 from mtbot.storage.outbox import OutboxStore
 from mtbot.storage.place import Place
-from mtbot.storage.stores import stores_of
+from mtbot.bootstrap.stores import stores_of
 from mtbot.storage.tables import InboxTable, OutboxTable
 from tests.integration.storage.samples import (
     GROUP,

@@ -12,7 +12,7 @@ from mtbot.storage import files
 from mtbot.storage.engine import Database
 from mtbot.storage.place import sqlite_place
 from mtbot.storage.seal import Seal, create_key, read_key
-from mtbot.storage.stores import stores_of
+from mtbot.bootstrap.stores import stores_of
 from tests.integration.storage.samples import GROUP, NOW, approval, asked, question, reply, safe, turn_state, update
 
 SEAL = Seal(bytes(range(32)))

@@ -7,7 +7,7 @@ import pytest
 
 from mtbot.storage.engine import Database
 from mtbot.storage.place import SqlitePlace, sqlite_place
-from mtbot.storage.stores import stores_of
+from mtbot.bootstrap.stores import stores_of
 from tests.unit.approvals.office import Office
 from tests.unit.approvals.samples import (
     REDACTOR,

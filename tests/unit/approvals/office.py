@@ -16,7 +16,7 @@ from mtbot.domain.record import (
 from mtbot.domain.turn import Actor
 from mtbot.policy.people import Approvers, Deciders, People
 from mtbot.storage.engine import Database
-from mtbot.storage.stores import Stores
+from mtbot.bootstrap.stores import Stores
 from tests.unit.approvals.samples import (
     CHIEF,
     DEPLOY,

@@ -56,6 +56,10 @@ class Clock:
         hours, minutes = divmod(at_ms // MINUTE, 60)
         return f"{hours % 24:02}:{minutes:02}"
 
+    def day_text(self, at_ms: int) -> str:
+        """``day 30``."""
+        return f"day {at_ms // (24 * 60 * MINUTE)}"
+
 
 @dataclass(slots=True)
 class Names:

@@ -24,7 +24,7 @@ from mtbot.domain.turn import SYSTEM, Actor
 from mtbot.policy.people import Approvers, BotPeople, Deciders
 from mtbot.storage.engine import Database
 from mtbot.storage.place import SqlitePlace
-from mtbot.storage.stores import stores_of
+from mtbot.bootstrap.stores import stores_of
 from tests.unit.approvals.office import DEPLOYS, NOT_REQUESTER, Office, no, yes
 from tests.unit.approvals.samples import (
     BOT,

@@ -1,4 +1,4 @@
-"""Ask a bot's own account, and learn who writes to it: how onboard finds the person's id."""
+"""What onboard asks of the outside: a server's models, a bot's own account, and who writes to it."""
 
 import asyncio
 import time
@@ -10,6 +10,17 @@ from mtbot.domain.ids import BotName
 
 GRACE_SECONDS = 2
 """Telegram's dates are whole seconds of its own clock."""
+
+
+async def list_models(base_url: str, key: str) -> tuple[str, ...]:
+    """The models that a server lists. ProviderError."""
+    from mtbot.llm.openai import OpenAIProvider, Server
+
+    provider = OpenAIProvider(Server(base_url, key, 15.0, 0))
+    try:
+        return await provider.models()
+    finally:
+        await provider.close()
 
 
 async def ask_name(token: str, api_base_url: str) -> str:
