@@ -67,7 +67,8 @@ def explain(place: Place) -> Iterator[None]:
     except DBAPIError as fault:
         if isinstance(fault.orig, sqlite3.Error) and isinstance(place, SqlitePlace):
             raise _sqlite_error(place.path, fault.orig) from fault
-        raise StorageError(f"{place.label} refused: {_first_line(fault.orig or fault)}") from fault
+        # not chained: below its first line a server repeats the values that it did not like
+        raise StorageError(f"{place.label} refused: {_first_line(fault.orig or fault)}") from None
     except (SQLAlchemyError, OverflowError, UnicodeEncodeError) as fault:
         raise StorageError(f"{place.label} cannot hold that: {_first_line(fault)}") from fault
 

@@ -111,11 +111,14 @@ class ConsentStore:
         return tuple(self._approval(row) for row in rows)
 
     async def resumable(self) -> tuple[Approval, ...]:
-        """Requests that are decided and not used while their turn still waits for them, oldest first. StorageError."""
+        """Requests that are decided while their turn still waits for them, the earliest ruling first. StorageError.
+
+        A yes that was used is not among them: the start wiped the parked turn.
+        """
         statement = (
             select(ApprovalRow)
             .join(ParkedRow, col(ParkedRow.approval) == col(ApprovalRow.id))
-            .where(ApprovalRow.state != ApprovalState.PENDING, col(ApprovalRow.used_seq).is_(None))
+            .where(ApprovalRow.state != ApprovalState.PENDING)
             .order_by(col(ApprovalRow.decided_ms), col(ApprovalRow.id))
         )
         rows = await self._db.read(lambda session: session.exec(statement).all())

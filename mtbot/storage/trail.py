@@ -96,14 +96,14 @@ class Trail:
                 if since is None:
                     return ()
                 statement = statement.where(col(EventRow.seq) >= since)
-            return tuple(event_of(row) for row in session.exec(statement))
+            return tuple(_event(row) for row in session.exec(statement))
 
         return await self._db.read(work)
 
     async def after(self, seq: int, limit: int = _CHUNK) -> tuple[AuditEvent, ...]:
         """At most ``limit`` events behind number ``seq``, oldest first. StorageError."""
         statement = select(EventRow).where(col(EventRow.seq) > seq).order_by(col(EventRow.seq)).limit(limit)
-        return await self._db.read(lambda session: tuple(event_of(row) for row in session.exec(statement)))
+        return await self._db.read(lambda session: tuple(_event(row) for row in session.exec(statement)))
 
     async def trail_of(self, call: CallId) -> tuple[AuditEvent, ...]:
         """Everything on record about one call, oldest first. StorageError."""
@@ -118,7 +118,7 @@ class Trail:
             for at in range(0, len(calls), _CHUNK):
                 some = col(EventRow.call).in_(calls[at : at + _CHUNK])
                 for row in session.exec(select(EventRow).where(some).order_by(col(EventRow.seq))):
-                    found[CallId(row.call)].append(event_of(row))
+                    found[CallId(row.call)].append(_event(row))
             return {call: tuple(events) for call, events in found.items()}
 
         return await self._db.read(work)
@@ -128,7 +128,7 @@ class Trail:
         here = self._db.instance
 
         def work(session: Session) -> tuple[AuditEvent, ...]:
-            events = (event_of(row) for row in session.scalars(_open_starts()))
+            events = (_event(row) for row in session.scalars(_open_starts()))
             return tuple(
                 one for one in events if (writer := Instance.parse(one.instance)) and provably_dead(writer, here)
             )
@@ -199,6 +199,13 @@ class Trail:
         if mark is None and session.get(MarkRow, anchor_mark(self._db.instance.host)) is not None:
             return None, f"the audit anchor {anchor.path} of this host is missing"
         return mark, ""
+
+
+def _event(row: EventRow) -> AuditEvent:
+    try:
+        return event_of(row)
+    except ValueError as fault:
+        raise StorageError(f"event {row.seq} cannot be read: {fault}", hint="see mtclaw audit verify") from fault
 
 
 def _usable(session: Session, approval: ApprovalId, draft: EventDraft) -> ApprovalRow:

@@ -6,7 +6,15 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import text
 
-from mtbot.domain.errors import AlreadyDecided, NameTaken, NoSuchApproval, RecordUnavailable, SealError, StorageError
+from mtbot.domain.errors import (
+    AlreadyDecided,
+    NameTaken,
+    NoSuchApproval,
+    NotUsable,
+    RecordUnavailable,
+    SealError,
+    StorageError,
+)
 from mtbot.domain.ids import ApprovalId, SafeText, TurnId
 from mtbot.domain.ports import TurnFlush
 from mtbot.domain.record import Approval, ApprovalState, EventKind, OutboxRow, OutKind, Ruling, Via, Word
@@ -246,6 +254,31 @@ class TestRule:
         with pytest.raises(NoSuchApproval):
             await consents.shown(ID, 1)
         assert await consents.by_message(GROUP, 1) is None
+
+    async def test_a_yes_can_be_taken_back_until_it_is_used(self, consents: ConsentStore, trail: Trail) -> None:
+        """Revoking wins over an unused yes, and over nothing else."""
+        revoke = Ruling(ApprovalState.REVOKED, REVIEW, Via.CLI, NOW + 2 * MINUTE, "changed my mind")
+        await ask(consents)
+        await consents.rule(ID, yes(), resolved())
+        revoked = await consents.rule(ID, revoke, resolved(word=Word.DENIED_USER))
+        assert (revoked.state, revoked.ruling) == (ApprovalState.REVOKED, revoke)
+        assert await consents.resumable() == (revoked,)
+        starting = replace(resolved(), kind=EventKind.STARTED)
+        with pytest.raises(NotUsable):
+            await trail.start(starting, ID)
+        with pytest.raises(AlreadyDecided):
+            await consents.rule(ID, revoke, resolved())
+        used = ApprovalId("BBBB")
+        await ask(consents, used, "c2", "t2")
+        await consents.rule(used, yes(), resolved(used, "c2"))
+        await trail.start(replace(resolved(used, "c2"), kind=EventKind.STARTED), used)
+        with pytest.raises(AlreadyDecided):
+            await consents.rule(used, revoke, resolved(used, "c2"))
+        denied = ApprovalId("CCCC")
+        await ask(consents, denied, "c3", "t3")
+        await consents.rule(denied, no(), resolved(denied, "c3"))
+        with pytest.raises(AlreadyDecided):
+            await consents.rule(denied, revoke, resolved(denied, "c3"))
 
     async def test_a_ruling_decides(self, consents: ConsentStore) -> None:
         """Back to pending is no ruling."""

@@ -1,5 +1,6 @@
 """Conversations: written whole, read back well formed whatever lies in the database, removed without their audit."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from mtbot.storage.consent import ConsentStore
 from mtbot.storage.engine import Database
 from mtbot.storage.history import HistoryStore
 from mtbot.storage.inbox import InboxStore
+from mtbot.storage.leases import LeaseStore
 from mtbot.storage.outbox import OutboxStore
 from mtbot.storage.trail import Trail
 from mtbot.storage.window import NO_RESULT
@@ -88,6 +90,17 @@ class TestFlush:
         assert await consents.parked(TurnId("t1")) is None
         assert [row.update for row in await inbox.waiting(BotName("ops"))] == [6]
         assert [row.item for row in await outbox.next(["group"], NOW + 1)] == [reply()]
+
+    async def test_two_processes_may_flush_into_one_session(self, db: Database, history: HistoryStore) -> None:
+        """Numbers stay unique and no usage is lost."""
+        other = await Database.open_for_writing(db.place)
+        second = HistoryStore(other)
+        await history.flush(turn("t", user("first")), NOW)
+        await asyncio.gather(*((history, second)[n % 2].flush(turn(f"t{n}", user("x")), NOW) for n in range(10)))
+        await other.close()
+        summary = await history.summary(SESSION)
+        assert summary is not None
+        assert (summary.messages, summary.prompt_tokens) == (11, 110)
 
     async def test_a_flush_that_fails_leaves_nothing(self, db: Database, history: HistoryStore) -> None:
         """Not half a turn, and its inbox row stays open."""
@@ -242,7 +255,9 @@ class TestSessions:
         await history.flush(turn("t9", user("other"), address=PRIVATE), NOW)
         await consents.open(approval(), turn_state(), asked(), question())
         before = await trail.head()
+        assert await LeaseStore(db).acquire(SESSION, "a", NOW, NOW + 9)
         assert await history.clear(SESSION) == 2
+        assert await LeaseStore(db).acquire(SESSION, "b", NOW, NOW + 9)
         assert await history.load(SESSION, 40, LIMIT) == ()
         assert await history.summary(SESSION) is None
         with pytest.raises(NoSuchApproval):

@@ -240,6 +240,13 @@ class TestPage:
             before = page[-1].seq
         assert seen == [7, 6, 5, 4, 3, 2, 1]
 
+    async def test_the_record_can_be_read_forwards(self, trail: Trail) -> None:
+        """An export begins at the oldest event and goes on behind the last one."""
+        events = await trail.append(*(draft(call=f"c{n}") for n in range(5)))
+        assert await trail.after(0, 3) == events[:3]
+        assert await trail.after(3) == events[3:]
+        assert await trail.after(5) == ()
+
     async def test_filters_narrow_and_combine(self, trail: Trail) -> None:
         """By session, chat, kind, word and time."""
         await trail.append(

@@ -1,5 +1,7 @@
 """Verifying a stored record, and the anchor beside it: every kind of damage is found and named."""
 
+import fcntl
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +10,7 @@ from sqlalchemy import text
 from sqlmodel import Session
 
 from mtbot.audit import ChainFault, Mark
-from mtbot.domain.errors import RecordUnavailable
+from mtbot.domain.errors import RecordUnavailable, StorageError
 from mtbot.domain.ids import CallId
 from mtbot.domain.record import EventKind
 from mtbot.storage import trail as trail_module
@@ -105,6 +107,9 @@ class TestDamage:
 
         await db.write(edit)
         assert (await trail.verify()).fault == ChainFault(2, "cannot be read: 'done' is not a valid EventKind")
+        for reading in (trail.page(), trail.after(0), trail.trail_of(CallId("c1"))):
+            with pytest.raises(StorageError, match="event 2 cannot be read"):
+                await reading
 
     async def test_a_long_record_is_read_in_pieces(
         self, db: Database, trail: Trail, monkeypatch: pytest.MonkeyPatch
@@ -149,6 +154,25 @@ class TestAnchor:
         first, second = await trail.append(draft(), draft())
         anchor(db).advance(Mark(first.seq, first.hash))
         assert anchor(db).read() == Mark(second.seq, second.hash)
+
+    async def test_the_anchor_is_written_under_its_lock(
+        self, db: Database, trail: Trail, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Otherwise an older place could overwrite a newer one between look and write."""
+        await trail.append(draft())
+        write, held = os.pwrite, []
+
+        def spy(fd: int, data: bytes, offset: int) -> int:
+            with db.place.anchor.open("rb") as other:
+                try:
+                    fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    held.append(True)
+            return write(fd, data, offset)
+
+        monkeypatch.setattr(os, "pwrite", spy)
+        await trail.append(draft())
+        assert held == [True]
 
     async def test_an_anchor_that_is_behind_is_fine(self, db: Database, trail: Trail) -> None:
         """A crash between commit and file leaves it so."""
@@ -239,6 +263,15 @@ class TestAnchor:
         assert await again.begin(NOW) is None
         assert anchor(db).read() is not None
         assert (await again.verify()).whole
+
+    async def test_a_crash_right_after_the_first_commit_is_no_gap(
+        self, db: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The file is made before the database notes that there is one."""
+        monkeypatch.setattr(Chain, "_remember", lambda *_: None)
+        await restarted(db).append(draft())
+        monkeypatch.undo()
+        assert await restarted(db).begin(NOW) is None
 
     async def test_a_new_host_with_a_damaged_anchor_reports_it_once(self, db: Database, trail: Trail) -> None:
         """The file was there before the database knew of this host."""
