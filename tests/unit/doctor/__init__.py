@@ -1,0 +1,1 @@
+"""Doctor: probes and checks."""

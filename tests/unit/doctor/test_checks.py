@@ -1,0 +1,226 @@
+"""Each check judges both ways, on values alone."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mtbot.bootstrap.offline import Loaded, load_all
+from mtbot.doctor.checks import (
+    CHECKS,
+    Row,
+    Status,
+    cron,
+    exec_policy,
+    host,
+    judge,
+    model,
+    paths,
+    secrets,
+    storage,
+    telegram,
+)
+from mtbot.doctor.probes import BotFound, DatabaseFound, Gathered, ModelFound, PathFound
+
+CONFIG = """\
+version: 1
+people: {chief: 1001}
+owner: chief
+agent: {model: m, workspace: ws}
+openai: {api_key_env: ""}
+channels: {telegram: {token_file: token, allow_from: [chief]}}
+tools: {exec: {mode: MODE, builtin_deny: {ask: [files.rm-recursive], off: [git.force-push]}}}
+cron: {enabled: CRON, timezone: UTC, jobs: [{name: nightly, schedule: "0 7 * * *", prompt: x, enabled: true}]}
+storage: {dsn: db/m.db}
+"""
+
+
+def loaded(directory: Path, *, mode: str = "approval", cron_on: bool = False, text: str = CONFIG) -> Loaded:
+    """A configuration that loads."""
+    file = directory / "config.yaml"
+    file.write_text(text.replace("MODE", mode).replace("CRON", str(cron_on).lower()))
+    token = directory / "token"
+    token.write_text("1:abc")
+    token.chmod(0o600)
+    return load_all(str(file), environ={"HOME": str(directory)})
+
+
+def found(directory: Path, **changes: object) -> Gathered:
+    """A sound installation, but for what is changed."""
+    here = str(directory)
+    place = PathFound("storage.dsn", here, True, True, True, True, True)  # noqa: FBT003 - six facts of one path
+    base = Gathered(
+        loaded=loaded(directory),
+        config_mode=0o600,
+        state_directory=place,
+        paths=(),
+        database=DatabaseFound("m.db", events=7),
+        bots=(BotFound("main", username="nas_bot"),),
+        models=(ModelFound("openai", "m", listed=True),),
+        user="mtclaw",
+    )
+    return replace(base, **changes)  # type: ignore[arg-type] # test values by name
+
+
+def statuses(rows: list[Row]) -> list[tuple[Status, str]]:
+    """Status and message of each row."""
+    return [(row.status, row.message) for row in rows]
+
+
+def path(
+    key: str,
+    *,
+    exists: bool = True,
+    directory: bool = True,
+    readable: bool = True,
+    writable: bool = True,
+    executable: bool = True,
+) -> PathFound:
+    """A path as it was found."""
+    return PathFound(key, f"/srv/{key}", exists, directory, readable, writable, executable)
+
+
+def test_a_sound_installation_has_no_warning(tmp_path: Path) -> None:
+    """But for what the sample changes on purpose."""
+    rows = judge(found(tmp_path))
+    assert [row for row in rows if row.status is Status.FAIL] == []
+    assert {row.check for row in rows if row.status is Status.WARN} == {"built-in rules"}
+
+
+def test_a_configuration_that_others_can_read_is_warned_of(tmp_path: Path) -> None:
+    """With the remedy."""
+    rows = judge(found(tmp_path, config_mode=0o644))
+    (row,) = [row for row in rows if row.check == "configuration permissions"]
+    assert (row.status, row.message.endswith("can be read by others; chmod 600 it")) == (Status.WARN, True)
+
+
+def test_a_missing_secret_fails_and_names_the_key(tmp_path: Path) -> None:
+    """What is there is told with its source and without its value."""
+    (tmp_path / "other").mkdir()
+    sound = loaded(tmp_path)
+    rows = secrets(found(tmp_path, loaded=replace(sound, missing=("providers.openai.api_key: no",))))
+    assert [row.status for row in rows] == [Status.OK, Status.FAIL]
+    assert "1:abc" not in str(rows)
+
+
+@pytest.mark.parametrize(
+    ("database", "expected"),
+    [
+        (DatabaseFound("m.db", absent=True), [(Status.INFO, "m.db is made at the first start")]),
+        (DatabaseFound("m.db", fault="m.db is damaged"), [(Status.FAIL, "m.db is damaged")]),
+        (DatabaseFound("m.db", chain_fault="event 3"), [(Status.OK, "m.db"), (Status.FAIL, "event 3")]),
+        (
+            DatabaseFound("m.db", events=7, holder="42", pending=2),
+            [
+                (Status.OK, "m.db"),
+                (Status.OK, "7 events, chain whole"),
+                (Status.INFO, "running, pid 42"),
+                (Status.INFO, "2 open; `mtclaw approvals pending` shows them"),
+            ],
+        ),
+    ],
+)
+def test_the_database_is_told_as_it_is(
+    tmp_path: Path, database: DatabaseFound, expected: list[tuple[Status, str]]
+) -> None:
+    """Absent, damaged, broken chain, in use."""
+    assert statuses(storage(found(tmp_path, database=database))) == expected
+
+
+def test_a_state_directory_that_is_not_writable_fails(tmp_path: Path) -> None:
+    """SQLite needs the directory, not only the file."""
+    place = path("storage.dsn", writable=False)
+    (row, *_) = storage(found(tmp_path, state_directory=place))
+    assert (row.status, row.message) == (
+        Status.FAIL,
+        "/srv/storage.dsn is not writable for mtclaw, and the database needs it",
+    )
+
+
+def test_a_bot_that_telegram_does_not_know_fails(tmp_path: Path) -> None:
+    """And one that it knows is named."""
+    rows = telegram(found(tmp_path, bots=(BotFound("main", fault="no"), BotFound("ops", username="ops_bot"))))
+    assert statuses(rows) == [(Status.FAIL, "no"), (Status.OK, "@ops_bot")]
+
+
+def test_no_owner_is_warned_of_and_no_telegram_is_fine(tmp_path: Path) -> None:
+    """Nobody would hear of trouble."""
+    without = loaded(tmp_path, text=CONFIG.replace("owner: chief\n", ""))
+    assert statuses(telegram(found(tmp_path, loaded=without, bots=())))[-1][0] is Status.WARN
+    off = loaded(tmp_path, text=CONFIG.replace("{telegram: {", "{telegram: {enabled: false, "))
+    assert statuses(telegram(found(tmp_path, loaded=off, bots=()))) == [(Status.OK, "switched off")]
+
+
+@pytest.mark.parametrize(
+    ("one", "status"),
+    [
+        (ModelFound("p", "m", listed=True), Status.OK),
+        (ModelFound("p", "m"), Status.WARN),
+        (ModelFound("p", "m", fault="no answer"), Status.FAIL),
+    ],
+)
+def test_a_model_is_listed_or_not_or_does_not_answer(tmp_path: Path, one: ModelFound, status: Status) -> None:
+    """Three ends."""
+    assert [row.status for row in model(found(tmp_path, models=(one,)))] == [status]
+
+
+@pytest.mark.parametrize(
+    ("one", "status", "said"),
+    [
+        (path("agent.workspace"), Status.OK, "/srv/agent.workspace"),
+        (path("agent.workspace", exists=False), Status.FAIL, "mkdir -p"),
+        (path("agent.workspace", directory=False), Status.FAIL, "no directory"),
+        (path("agent.workspace", writable=False), Status.FAIL, "not writable for mtclaw"),
+        (path("tools.exec.cwd", readable=False), Status.FAIL, "cannot be read by mtclaw"),
+        (path("tools.exec.shell", directory=False), Status.OK, "/srv/tools.exec.shell"),
+        (path("tools.exec.shell", exists=False), Status.FAIL, "set tools.exec.shell"),
+        (path("tools.exec.shell", directory=False, executable=False), Status.FAIL, "cannot be executed"),
+        (path("agent.system_prompt_files", exists=False), Status.WARN, "does not exist"),
+    ],
+)
+def test_a_path_is_judged_by_what_it_is_for(tmp_path: Path, one: PathFound, status: Status, said: str) -> None:
+    """With what mends it."""
+    (row,) = paths(found(tmp_path, paths=(one,)))
+    assert row.status is status
+    assert said in row.message
+
+
+def test_auto_mode_and_changed_rules_are_always_warned_of(tmp_path: Path) -> None:
+    """Every change to the built-in rules is reported."""
+    rows = exec_policy(found(tmp_path, loaded=loaded(tmp_path, mode="auto")))
+    assert [row.status for row in rows] == [Status.WARN] * 3
+    assert [row.message for row in rows][1:] == [
+        "files.rm-recursive asks instead of refusing",
+        "git.force-push is switched off",
+    ]
+
+
+def test_a_profile_is_judged_by_itself(tmp_path: Path) -> None:
+    """Its name stands in the row."""
+    text = CONFIG + "profiles: {ops: {tools: {exec: {mode: auto}}}}\n"
+    rows = exec_policy(found(tmp_path, loaded=loaded(tmp_path, text=text)))
+    assert "exec mode of profile ops" in [row.check for row in rows]
+
+
+def test_root_is_warned_of_and_others_are_told_what_a_command_can_reach(tmp_path: Path) -> None:
+    """The same uid can reach the database."""
+    assert [row.status for row in host(found(tmp_path, root=True))] == [Status.WARN]
+    assert [row.status for row in host(found(tmp_path))] == [Status.INFO]
+
+
+def test_jobs_are_listed_where_cron_is_on(tmp_path: Path) -> None:
+    """With their next run."""
+    assert statuses(cron(found(tmp_path))) == [(Status.INFO, "switched off")]
+    on = found(tmp_path, loaded=loaded(tmp_path, cron_on=True), overdue=(("nightly", "Tue 07:00"),))
+    assert statuses(cron(on)) == [(Status.OK, "next Tue 07:00")]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_every_check_has_something_to_say_of_a_sound_installation(
+    tmp_path: Path, check: Callable[[Gathered], list[Row]]
+) -> None:
+    """A check that says nothing might as well not be there."""
+    rows = check(found(tmp_path, paths=(path("agent.workspace"),)))
+    assert rows
+    assert all(row.message for row in rows)
