@@ -15,7 +15,7 @@ from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
 from mtbot.domain.ports import Names, Provider
 from mtbot.domain.record import Approval, ApprovalState, Via
-from mtbot.domain.turn import Address, Failed, Message, Parked, Reply, Role, ToolCall, TurnEnd, TurnState, surface
+from mtbot.domain.turn import Address, Failed, Message, Parked, Reply, Role, ToolCall, TurnEnd, TurnState
 from mtbot.gate import answers
 from mtbot.gate.gate import CallStopped, Done, Waiting
 
@@ -162,10 +162,13 @@ class Agent:
             return state
         if outcome.status is not Status.REFUSED and decision.verdict is Verdict.RUN:
             return replace(state, ran=(*state.ran, shown))
-        if outcome.status is Status.REFUSED and not surface(state.address.surface).attended:
-            rule = decision.rule or "no rule"
-            return replace(state, refused=(*state.refused, f"{shown} ({rule})"))
-        return state
+        if outcome.status is not Status.REFUSED:
+            return state
+        line = f"{shown} ({decision.rule or 'no rule'})"
+        if decision.verdict is Verdict.REFUSE:
+            return replace(state, denied=(*state.denied, line))
+        permits = (*state.permits, decision.permit_hint) if decision.permit_hint else state.permits
+        return replace(state, refused=(*state.refused, line), permits=permits)
 
 
 def close_open_calls(state: TurnState) -> TurnState:

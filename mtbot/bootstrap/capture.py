@@ -25,11 +25,11 @@ async def list_models(base_url: str, key: str) -> tuple[str, ...]:
 
 async def ask_name(token: str, api_base_url: str) -> str:
     """The bot's username. ChannelError; ValueError for what is no token at all."""
-    from mtbot.bootstrap.online import who_am_i
+    from mtbot.channels.telegram.account import who_am_i
 
     transport = Transport(Account(BotName("main"), token, api_base_url))
     try:
-        return (await who_am_i(transport, BotName("main"))).username
+        return (await who_am_i(transport)).username
     finally:
         await transport.close()
 

@@ -144,7 +144,15 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     turns = Turns(
         Agent(gate, profiles.mind, names),
         TurnStores(stores.history, stores.consents, stores.leases, stores.inbox),
-        TurnFrame(loaded.clock, names, loaded.redactor, board, str(office.db.instance), _history_turns(profiles)),
+        TurnFrame(
+            loaded.clock,
+            names,
+            loaded.redactor,
+            board,
+            str(office.db.instance),
+            _history_turns(profiles),
+            lambda address: profiles.attended(address),  # noqa: PLW0108 - it is set anew where nobody is there
+        ),
     )
     lanes = Lanes(turns.step, SLOTS)
     lanes.dropped = turns.forget

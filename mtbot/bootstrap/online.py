@@ -13,7 +13,7 @@ from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded
 from mtbot.bootstrap.system import short_host, user_name
 from mtbot.config.service import JobSettings, SessionKind
-from mtbot.domain.errors import Ambiguous, ChannelError, ConfigError, Throttled, TokenRejected, Unreachable
+from mtbot.domain.errors import Ambiguous, ChannelError, ConfigError, Throttled, Unreachable
 from mtbot.domain.ids import BotName, ChatId, ThreadId
 from mtbot.domain.record import InboxRow
 from mtbot.domain.turn import Address, Inbound, SurfaceName
@@ -24,7 +24,6 @@ from mtbot.gateway.lifecycle import Gateway, Parts, Service
 if TYPE_CHECKING:
     from mtbot.channels.telegram.poll import Poller
     from mtbot.channels.telegram.show import TelegramWay, Typing
-    from mtbot.channels.telegram.translate import Me
     from mtbot.channels.telegram.transport import Transport
     from mtbot.cron.scheduler import Job, Scheduler
     from mtbot.domain.record import OutboxItem
@@ -195,12 +194,10 @@ class Running:
 
     async def _announce(self, bot: BotParts) -> None:
         """Tell Telegram which commands there are; a failure is no reason not to serve."""
-        from aiogram.methods import SetMyCommands
-        from aiogram.types import BotCommand
+        from mtbot.channels.telegram.account import announce
 
-        listed = [BotCommand(command=c.word, description=c.help[:256]) for c in self.commands.table]
         try:
-            await bot.transport.call(SetMyCommands(commands=listed))
+            await announce(bot.transport, [(command.word, command.help) for command in self.commands.table])
         except ChannelError as error:
             _log.warning("telegram.commands_not_set", bot=bot.name, error=str(error))
 
@@ -236,16 +233,15 @@ class Running:
 
 async def connect_bot(loaded: Loaded, name: BotName, engine: Engine, door: Intake) -> BotParts:
     """Connect a bot: its token is checked, a webhook is taken away. TokenRejected, ConfigError, ChannelError."""
-    from aiogram.methods import DeleteWebhook
-
+    from mtbot.channels.telegram.account import drop_webhook, who_am_i
     from mtbot.channels.telegram.pace import Pace
     from mtbot.channels.telegram.poll import Poller
     from mtbot.channels.telegram.show import TelegramWay, Typing
 
     transport = open_transport(loaded, name)
     try:
-        me = await who_am_i(transport, name)
-        await transport.call(DeleteWebhook())
+        me = await who_am_i(transport)
+        await drop_webhook(transport)
     except BaseException:
         await transport.close()
         raise
@@ -264,21 +260,6 @@ def open_transport(loaded: Loaded, name: BotName) -> "Transport":
         problems = tuple(line for line in loaded.missing if line.startswith(ref.key))
         raise ConfigError(problems or (f"{ref.key}: there is no token",))
     return Transport(Account(name, secret.value, str(telegram.api_base_url or "")))
-
-
-async def who_am_i(transport: "Transport", name: BotName) -> "Me":
-    """The bot's own account. TokenRejected names the bot."""
-    from aiogram.methods import GetMe
-
-    from mtbot.channels.telegram.translate import Me
-
-    try:
-        me = await transport.call(GetMe())
-    except TokenRejected as error:
-        raise TokenRejected(
-            f"Telegram does not accept the token of bot {name}", status=401, hint="check it with @BotFather"
-        ) from error
-    return Me(name, me.id, me.username or "")
 
 
 def build_scheduler(engine: Engine) -> "Scheduler":

@@ -23,6 +23,8 @@ from mtbot.gateway.turns import NO_REPLY, Finished, Turns
 STOP_SECONDS = 10.0
 MISSED_WINDOW_MS = 86_400_000
 LATE_MS = 3_600_000
+SHOWN_CALLS = 12
+SHOWN_HINTS = 3
 
 _log = structlog.get_logger()
 
@@ -142,11 +144,12 @@ class Scheduler:
         text = end.text.strip()
         parts = [] if text == NO_REPLY else [text]
         if end.state.refused:
-            parts.append(f"Not run, nobody was there to ask: {'; '.join(f'`{line}`' for line in end.state.refused)}")
-            command = end.state.refused[0].rsplit(" (", 1)[0]
-            parts.append(f'To permit it, on {self._host}: `mtclaw policy allow "{command}"`')
+            parts.append(f"Not run, nobody was there to ask: {_listed(end.state.refused)}")
+        parts += [f"To permit it, on {self._host}: `{hint}`" for hint in dict.fromkeys(end.state.permits[:SHOWN_HINTS])]
+        if end.state.denied:
+            parts.append(f"Not run, refused by policy: {_listed(end.state.denied)}")
         if end.state.ran:
-            parts.append(f"Ran by rule: {', '.join(f'`{line}`' for line in end.state.ran)}")
+            parts.append(f"Ran by rule: {_listed(end.state.ran)}")
         return Ran(CronStatus.ERROR if end.code else CronStatus.OK, "\n".join(part for part in parts if part))
 
     def _with_foot(self, job: Job, text: str, started_ms: int) -> str:
@@ -218,3 +221,9 @@ class Scheduler:
         """Fire nothing more and wait for what runs (its lanes are being drained by now)."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=STOP_SECONDS)
+
+
+def _listed(lines: Sequence[str]) -> str:
+    """Calls in one line, each set off, at most SHOWN_CALLS of them."""
+    shown = ", ".join(f"`{line.replace('`', '´')}`" for line in lines[:SHOWN_CALLS])
+    return shown if len(lines) <= SHOWN_CALLS else f"{shown} and {len(lines) - SHOWN_CALLS} more"

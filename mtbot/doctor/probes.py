@@ -161,7 +161,8 @@ async def _database(loaded: Loaded) -> DatabaseFound:
 
 
 async def _bots(loaded: Loaded) -> tuple[BotFound, ...]:
-    from mtbot.bootstrap.online import open_transport, who_am_i
+    from mtbot.bootstrap.online import open_transport
+    from mtbot.channels.telegram.account import who_am_i
 
     found = []
     telegram = loaded.settings.channels.telegram
@@ -172,7 +173,7 @@ async def _bots(loaded: Loaded) -> tuple[BotFound, ...]:
             found.append(BotFound(name, fault="; ".join(error.problems)))
             continue
         try:
-            me = await who_am_i(transport, BotName(name))
+            me = await who_am_i(transport)
             found.append(BotFound(name, username=me.username))
         except ChannelError as error:
             found.append(BotFound(name, fault=str(error)))

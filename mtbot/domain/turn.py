@@ -204,7 +204,8 @@ class TurnState:
 
     ``messages`` are this turn's own entries (history is loaded anew). ``open_calls`` are the calls of the last
     assistant entry that have no answer yet, in order; the first of them is the one that waits when the turn is parked.
-    ``ran`` names what ran without a question, ``refused`` what did not run, both masked and ready to be shown.
+    ``ran`` names what ran without a question, ``denied`` what policy refused, ``refused`` what nobody could be asked
+    about, all masked and ready to be shown; ``permits`` are the commands on the host that would permit the last kind.
     """
 
     id: TurnId
@@ -218,6 +219,8 @@ class TurnState:
     tainted: bool = False
     ran: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+    permits: tuple[str, ...] = ()
 
     @property
     def session(self) -> SessionId:
@@ -262,6 +265,8 @@ class TurnState:
             tainted=data["tainted"],
             ran=tuple(data["ran"]),
             refused=tuple(data["refused"]),
+            denied=tuple(data.get("denied", ())),
+            permits=tuple(data.get("permits", ())),
         )
 
 

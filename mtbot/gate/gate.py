@@ -27,6 +27,9 @@ from mtbot.policy.effects import Prepared, prepare
 from mtbot.policy.evaluate import evaluate
 from mtbot.policy.ruleset import RuleSet
 
+TOLD_REFUSALS = 3
+"""Refusals of one turn that its chat hears of one by one; a model that goes on and on must not flood it."""
+
 _T = TypeVar("_T")
 _log = structlog.get_logger()
 
@@ -144,7 +147,7 @@ class Gate:
             basis = Basis.CLASSIFIER if decision.stage is Stage.CLASSIFIER else Basis.RULE
             return await self._perform(case, basis if case.call.tool == "exec" else Basis.TOOL, None)
         if decision.verdict is Verdict.REFUSE:
-            if case.facts.attended:
+            if case.facts.attended and len(state.denied) < TOLD_REFUSALS:
                 await self._consent.tell_refused(case.call, self._events.line(case.call), decision)
             return self._refused(case, answers.refused(decision))
         try:
@@ -231,7 +234,8 @@ class Gate:
             never = self._said("Stopped before it began.", Status.STOPPED)
             await self._record_end(draft, event, never)
             raise CallStopped(never)
-        permit = Permit(digest, basis, decision.profile, runs, decision.environment, event.seq, event.hash)
+        targets = tuple(target.path for target in case.facts.targets)
+        permit = Permit(digest, basis, decision.profile, runs, decision.environment, event.seq, event.hash, targets)
         outcome, stopped = await self._let(case.tool, call, permit)
         if await self._record_end(draft, event, outcome) or stopped:
             raise CallStopped(outcome)

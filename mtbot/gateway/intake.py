@@ -153,6 +153,10 @@ class Intake:
         if not approval.concerns(inbound.address):
             await self._note(inbound, "This button belongs to another chat.")
             return
+        if approval.message is None and inbound.ref.message is not None and approval.place == inbound.address:
+            # the question had arrived although nobody could tell: now its buttons can be taken away
+            with contextlib.suppress(StorageError):
+                await self._stores.consents.shown(approval.id, inbound.ref.message)
         if word == ChoiceAction.APPROVE:
             await self._rule(inbound, approval, ApprovalState.APPROVED, Via.BUTTON, "")
         elif word == ChoiceAction.DENY:

@@ -4,6 +4,8 @@ A test writes what the model does as steps, says things as people, and looks at 
 """
 
 import asyncio
+import os
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -11,7 +13,7 @@ from pathlib import Path
 
 from mtbot.bootstrap.engine import Engine, build_engine
 from mtbot.bootstrap.offline import load_all, work
-from mtbot.bootstrap.online import Running, build_gateway
+from mtbot.bootstrap.online import Running, build_gateway, jobs_of
 from mtbot.bootstrap.system import SystemClock
 from mtbot.cli.trails import Line, line_of
 from mtbot.domain.record import AuditEvent, EventKind
@@ -28,6 +30,11 @@ DEPLOY = Person(1002, "Deploy")
 REVIEW = Person(1003, "Review")
 STRANGER = Person(6666, "Stranger")
 GROUP = -1001112223334
+
+HERE = Path(__file__).parents[2]
+
+MTCLAW = (sys.executable, "-m", "mtbot.cli.main")
+"""The command, as it is installed."""
 
 CONFIG = """\
 version: 1
@@ -48,7 +55,7 @@ tools:
     timeout: 20s
     allow: {allow}
     {exec_extra}
-  filesystem: {{roots: [{workspace}]}}
+  filesystem: {{roots: [{workspace}{more_roots}]{files_extra}}}
   {tools_extra}
 cron:
   enabled: true
@@ -73,6 +80,15 @@ class StageClock(SystemClock):
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """What a command line answered."""
+
+    status: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True, slots=True)
 class Setting:
     """What differs between tests' configurations; every text is YAML."""
 
@@ -81,6 +97,8 @@ class Setting:
     approvers: str = "any"
     exec_extra: str = ""
     tools_extra: str = ""
+    more_roots: str = ""
+    files_extra: str = ""
     extra: str = ""
 
 
@@ -132,6 +150,8 @@ class Stage:
                 approvers=setting.approvers,
                 exec_extra=setting.exec_extra,
                 tools_extra=setting.tools_extra,
+                more_roots=setting.more_roots,
+                files_extra=setting.files_extra,
                 extra=setting.extra,
             )
         )
@@ -140,7 +160,7 @@ class Stage:
     async def start(self) -> None:
         """Start the gateway and wait until it polls."""
         polls = len(self.telegram.calls("getUpdates"))
-        loaded = load_all(str(self.config), environ={"HOME": str(self.directory), "PATH": "/usr/bin:/bin"})
+        loaded = load_all(str(self.config))
         skipped = self.clock.skipped_ms if hasattr(self, "clock") else 0
         self.clock = StageClock(loaded.settings.zone)
         self.clock.skipped_ms = skipped
@@ -181,11 +201,51 @@ class Stage:
 
     async def run_job(self, name: str = "nightly") -> None:
         """Run a job now, as by night."""
-        from mtbot.bootstrap.online import jobs_of
-
         job = next(job for job in jobs_of(self.engine.loaded) if job.name == name)
         assert self.running.scheduler is not None
         await self.running.scheduler.run_now(job, self.clock.now_ms(), deliver=True)
+
+    async def prompt(self, text: str, *options: str, answers: str | None = None) -> Said:
+        """Say something in a terminal of its own: the installed command as another process on the same state."""
+        if answers is not None:
+            options = (*options, "--answers-from-stdin")
+        return await self.cli("prompt", text, *options, answers=answers)
+
+    async def cli(self, *arguments: str, answers: str | None = None) -> Said:
+        """Run a verb of the command line on the same state."""
+        process = await self.spawn(*arguments)
+        assert process.stdin is not None
+        out, err = await process.communicate(None if answers is None else answers.encode())
+        assert process.returncode is not None
+        return Said(process.returncode, out.decode(), err.decode())
+
+    async def spawn(self, *arguments: str) -> asyncio.subprocess.Process:
+        """The command as a process of its own; nobody is at its input."""
+        return await asyncio.create_subprocess_exec(
+            *MTCLAW,
+            "--config",
+            str(self.config),
+            *arguments,
+            cwd=self.directory,
+            # the same variables as here, so that what was approved in one process is what another one would run
+            env={**os.environ, "HOME": str(self.directory), "PYTHONPATH": str(HERE)},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+
+    @asynccontextmanager
+    async def gateway_process(self) -> AsyncIterator[asyncio.subprocess.Process]:
+        """A gateway as a process of its own, which polls; killed at the end if it still lives."""
+        process = await self.spawn("gateway")
+        try:
+            await self.telegram.wait_for(lambda sim: sim.bot().queue.is_polled, 30)
+            yield process
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.communicate()
+            await self.telegram.wait_for(lambda sim: not sim.bot().queue.is_polled, 10)
 
     def bot_texts(self, chat: int = CHIEF.id) -> list[str]:
         """What the bot shows in a chat, oldest first."""
@@ -202,6 +262,8 @@ async def open_stage(
         stage.prepare()
         telegram.open(CHIEF)
         telegram.group(GROUP, "ops", members=(CHIEF, DEPLOY, REVIEW, STRANGER))
+        # an administrator reads every message of a group, also those that are not for it
+        telegram.set_member(GROUP, telegram.bot().id, "administrator")
         if start:
             await stage.start()
         try:

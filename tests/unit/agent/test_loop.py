@@ -138,7 +138,8 @@ class TestCalls:
         not_asked = done("Not run: nobody can be asked", ASK, status=Status.REFUSED, shown="certbot renew")
         here = scene(wants("a", "b"), says("Done."), gate=[not_asked, turned_down()])
         end = await here.advance(begun(CRON))
-        assert end.state.refused == ("certbot renew (no rule)", "rm -rf x (files.rm)")
+        assert end.state.refused == ("certbot renew (no rule)",)
+        assert end.state.denied == ("rm -rf x (files.rm)",)
         assert end.state.ran == ()
 
     async def test_text_from_outside_taints_the_turn_for_good(self) -> None:
