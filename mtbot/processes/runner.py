@@ -205,6 +205,8 @@ class Runner:
     async def _replace(self) -> None:
         """Let the supervisors end what they watch, sweep up what nobody watches, and start another spawner."""
         orphaned = list(self._commands.values())
+        for command in orphaned:
+            command.signal_supervisor(signal.SIGCONT)  # a stopped one would never learn that it has to end
         if orphaned:
             await asyncio.wait([command.closed for command in orphaned], timeout=_STOP_SECONDS)
         await self._link.bury()

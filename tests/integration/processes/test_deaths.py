@@ -141,6 +141,25 @@ async def test_a_command_that_kills_the_spawner_ends_all_commands(runner: Runner
     killers.close()
 
 
+async def test_the_death_of_a_spawner_is_noticed_although_supervisors_are_stopped(runner: Runner) -> None:
+    """No supervisor holds the spawner's socket open, and a stopped one is woken to end its command."""
+    heard = Heard()
+    running = asyncio.ensure_future(runner.run(shell("setsid sleep 600 & echo $! $PPID; sleep 600"), heard))
+    child, supervisor = await heard.pids(1)
+    watched = Watched(child, supervisor)
+    waiting = [pid for pid in spawner_children(runner) if pid != supervisor]
+    os.kill(runner.pid(), signal.SIGSTOP)
+    for pid in (supervisor, *waiting):
+        os.kill(pid, signal.SIGSTOP)
+    os.kill(runner.pid(), signal.SIGKILL)
+    assert await eventually(lambda: not runner.alive)
+    assert (await running).status is EndStatus.LOST
+    assert await asyncio.to_thread(watched.gone)
+    for pid in waiting:
+        os.kill(pid, signal.SIGCONT)
+    watched.close()
+
+
 async def test_nothing_is_executed_without_a_spawner(runner: Runner) -> None:
     """Between the death of a spawner and its replacement a command is refused with the reason."""
     other = Heard()

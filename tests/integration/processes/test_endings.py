@@ -91,6 +91,18 @@ async def test_a_command_may_clean_up_before_it_is_killed(runner: Runner, tmp_pa
     assert (end.status, end.exit_code, end.signal) == (EndStatus.STOPPED, None, None)
 
 
+async def test_a_stopped_command_is_woken_to_clean_up(runner: Runner, tmp_path: Path) -> None:
+    """A process that was stopped hears the TERM, too, and gets the same time to answer it."""
+    heard = Heard()
+    script = f"trap 'echo cleaned >>{tmp_path}/log; exit' TERM; echo $$; kill -STOP $$; while :; do sleep 0.05; done"
+    running = asyncio.ensure_future(runner.run(shell(script), heard))
+    (pid,) = await heard.pids(1)
+    assert await eventually(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+    await runner.stop("c")
+    assert (await running).status is EndStatus.STOPPED
+    assert (tmp_path / "log").read_text() == "cleaned\n"
+
+
 async def test_one_of_two_commands_ends_alone(runner: Runner) -> None:
     """The tree of a stopped command is no business of the one beside it."""
     heard, other = Heard(), Heard()

@@ -45,8 +45,9 @@ async def test_the_command_holds_no_descriptor_but_its_three(runner: Runner, pro
     source = "import os; print([fd for fd in range(256) if os.path.exists(f'/proc/self/fd/{fd}')])"
     for _ in range(2):
         request = program(source)
-        end = await runner.run(SpawnRequest("c", request.argv, PATH, "/", 5, 4096, profile=profile))
-        assert said(end) == "[0, 1, 2]\n"
+        for stdin in (None, b"given"):
+            end = await runner.run(SpawnRequest("c", request.argv, PATH, "/", 5, 4096, profile=profile, stdin=stdin))
+            assert said(end) == "[0, 1, 2]\n"
 
 
 @pytest.mark.parametrize("profile", [NO_PARTS, WITH_A_PART])
