@@ -7,6 +7,7 @@ as it came and with the canonical text.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -100,9 +101,10 @@ def expect(literal: Literal) -> Expected:
     directory = ""
     commands = frozenset(literal.argvs())
     if literal.cd is not None:
-        directory = _directory(literal.cd)
-        if directory == "<missing>":
+        found = _directory(literal.cd)
+        if found is None:
             return Expected((), "", 1, literal.cd, commands)
+        directory = found
     status: int | None = 0
     run: list[tuple[Argv, ...]] = []
     for pipeline in _pipelines(literal.commands):
@@ -117,9 +119,37 @@ def expect(literal: Literal) -> Expected:
     return Expected(tuple(run), directory, status, literal.cd, commands)
 
 
-def _directory(written: str) -> str:
-    known = {"d": "d", "./d": "d", "d/": "d", "d/e": "d/e", "/home/op": "/home/op", "/": "/", "..": "/work", ".": ""}
-    return known.get(written, "<missing>")
+_HERE = "/work/here"
+_PLACES = frozenset(
+    {
+        "/",
+        "/work",
+        "/home",
+        "/home/op",
+        "/opt",
+        "/usr",
+        "/usr/bin",
+        "/stub",
+        "/dev",
+        "/log",
+        _HERE,
+        f"{_HERE}/d",
+        f"{_HERE}/d/e",
+    }
+)
+
+
+def _directory(written: str) -> str | None:
+    """Where `cd` leads, relative to the fresh directory if inside it; None if some part of the way is no directory."""
+    at = "/" if written.startswith("/") else _HERE
+    for part in written.split("/"):
+        if part == "..":
+            at = posixpath.dirname(at)
+        elif part not in ("", "."):
+            at = posixpath.join(at, part)
+        if at not in _PLACES:
+            return None
+    return at.removeprefix(_HERE).removeprefix("/") if at.startswith(_HERE) else at
 
 
 def _pipelines(commands: tuple[LexedCommand, ...]) -> list[list[LexedCommand]]:

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -105,14 +106,57 @@ def furnish(directory: Path) -> None:
         (directory / name).chmod(0o755)
 
 
-def observe(text: str, number: int) -> dict[str, object]:
+Listing = dict[str, tuple[int, int, int, int]]
+
+
+def listing(directory: Path) -> Listing:
+    """Everything below a directory: inode, mode, size and time of the last change of each name."""
+    found: Listing = {}
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        with os.scandir(directory / below) as entries:
+            for entry in entries:
+                name = below + entry.name
+                seen = entry.stat(follow_symlinks=False)
+                found[name] = (seen.st_ino, seen.st_mode, seen.st_size, seen.st_mtime_ns)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(name + "/")
+    return found
+
+
+class Directories:
+    """A fresh directory for each text; one that a text left exactly as it was is handed on under the next name."""
+
+    def __init__(self, work: Path) -> None:
+        self._work = work
+        self._clean: tuple[Path, Listing] | None = None
+
+    def fresh(self, number: int) -> tuple[Path, Listing]:
+        """The directory for a text, and what is in it."""
+        directory = self._work / str(number)
+        if self._clean is None:
+            furnish(directory)
+            return directory, listing(directory)
+        old, known = self._clean
+        old.rename(directory)
+        return directory, known
+
+    def give_back(self, directory: Path, before: Listing, after: Listing) -> None:
+        """Keep the directory if nothing in it changed, else remove it."""
+        self._clean = (directory, before) if before == after else None
+        if self._clean is None:
+            shutil.rmtree(directory)
+
+
+def observe(text: str, number: int, directories: Directories) -> dict[str, object]:
     """Run one text and say what happened."""
-    directory = Path(f"/work/{number}")
-    furnish(directory)
+    directory, before = directories.fresh(number)
     calls, trace = Path("/log/calls"), Path("/log/trace")
     calls.write_bytes(b"")
     trace.write_bytes(b"")
     descriptor = os.open(trace, os.O_WRONLY | os.O_APPEND)
+    os.set_inheritable(descriptor, True)  # noqa: FBT003 - it takes no keywords
     environment = {"PATH": "/stub", "HOME": "/home/op", "BASH_XTRACEFD": str(descriptor)}
     child = subprocess.Popen(
         ["/bin/bash", "--noprofile", "--norc", "-x", "-c", text],
@@ -121,25 +165,33 @@ def observe(text: str, number: int) -> dict[str, object]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        pass_fds=(descriptor,),
+        # every other descriptor closes by itself on exec; without /proc, closing them one by one takes milliseconds
+        close_fds=False,
         start_new_session=True,
     )
     os.close(descriptor)
-    try:
-        status: int | None = child.wait(SECONDS)
-    except subprocess.TimeoutExpired:
-        status = None
+    status = child.wait() if ended(child) else None
     end(child)
-    files = sorted(str(path.relative_to(directory)) for path in directory.rglob("*"))
+    after = listing(directory)
     found: dict[str, object] = {
         "status": status,
         "calls": calls.read_bytes().decode("utf-8", "surrogateescape"),
         "trace": trace.read_bytes().decode("utf-8", "surrogateescape"),
-        "files": files,
+        "files": sorted(after),
         "directory": str(directory),
     }
-    shutil.rmtree(directory)
+    directories.give_back(directory, before, after)
     return found
+
+
+def ended(child: subprocess.Popen[bytes]) -> bool:
+    """Wait for the end without polling, and at most so long; whether it came."""
+    handle = os.pidfd_open(child.pid)
+    try:
+        readable, _, _ = select.select([handle], [], [], SECONDS)
+    finally:
+        os.close(handle)
+    return bool(readable)
 
 
 def end(child: subprocess.Popen[bytes]) -> None:
@@ -152,8 +204,9 @@ def end(child: subprocess.Popen[bytes]) -> None:
 def main() -> None:
     """Build the root and answer texts until the input ends."""
     build(Path(sys.argv[1]))
+    directories = Directories(Path("/work"))
     for number, line in enumerate(sys.stdin):
-        json.dump(observe(json.loads(line), number), sys.stdout)
+        json.dump(observe(json.loads(line), number, directories), sys.stdout)
         sys.stdout.write("\n")
     sys.stdout.flush()
 

@@ -63,9 +63,10 @@ def way() -> tuple[str, ...] | None:
     return None
 
 
-def observe(texts: Sequence[str], *, per_batch: int = 250) -> list[Observation]:
+def observe(texts: Sequence[str], *, per_batch: int = 1000) -> list[Observation]:
     """What each text did, in order; batches run side by side, each in a sandbox of its own."""
-    batches = [texts[at : at + per_batch] for at in range(0, len(texts), per_batch)]
+    size = min(per_batch, max(1, -(-len(texts) // WORKERS)))
+    batches = [texts[at : at + size] for at in range(0, len(texts), size)]
     with ThreadPoolExecutor(WORKERS) as pool:
         return [one for batch in pool.map(_run_batch, batches) for one in batch]
 
