@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from mtbot.bootstrap.stores import stores_of
 from mtbot.storage.engine import Database
 from mtbot.storage.place import SqlitePlace, sqlite_place
-from mtbot.bootstrap.stores import stores_of
 from tests.unit.approvals.office import Office
 from tests.unit.approvals.samples import (
     REDACTOR,

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from mtbot.approvals.card import Cards, Place
 from mtbot.approvals.desk import Desk, DeskStores
+from mtbot.bootstrap.stores import Stores
 from mtbot.domain.ids import ApprovalId, CallId
 from mtbot.domain.ports import Question
 from mtbot.domain.record import (
@@ -16,7 +17,6 @@ from mtbot.domain.record import (
 from mtbot.domain.turn import Actor
 from mtbot.policy.people import Approvers, Deciders, People
 from mtbot.storage.engine import Database
-from mtbot.bootstrap.stores import Stores
 from tests.unit.approvals.samples import (
     CHIEF,
     DEPLOY,

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from mtbot.approvals.desk import NAME_TRIES
+from mtbot.bootstrap.stores import stores_of
 from mtbot.domain.call import Decision, Outcome, Stage, Status, Verdict
 from mtbot.domain.errors import AlreadyDecided, NoSuchApproval, NotAllowed, NotUsable, RecordUnavailable
 from mtbot.domain.ids import ApprovalId, CallId, ChatId, UserId
@@ -24,7 +25,6 @@ from mtbot.domain.turn import SYSTEM, Actor
 from mtbot.policy.people import Approvers, BotPeople, Deciders
 from mtbot.storage.engine import Database
 from mtbot.storage.place import SqlitePlace
-from mtbot.bootstrap.stores import stores_of
 from tests.unit.approvals.office import DEPLOYS, NOT_REQUESTER, Office, no, yes
 from tests.unit.approvals.samples import (
     BOT,
