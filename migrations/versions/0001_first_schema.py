@@ -17,6 +17,7 @@ def upgrade() -> None:
     _approvals()
     _parked_turns()
     _exec_audit()
+    _exec_audit_indices()
     _exec_audit_head()
     _marks()
     _inbox()
@@ -206,6 +207,9 @@ def _exec_audit() -> None:
         sa.UniqueConstraint("hash", name="uq_exec_audit_hash"),
         sa.UniqueConstraint("previous", name="uq_exec_audit_previous"),
     )
+
+
+def _exec_audit_indices() -> None:
     op.create_index("ix_exec_audit_at", "exec_audit", ["at_ms", "seq"], unique=False)
     op.create_index("ix_exec_audit_call", "exec_audit", ["call", "seq"], unique=False)
     op.create_index("ix_exec_audit_chat", "exec_audit", ["chat", "seq"], unique=False)

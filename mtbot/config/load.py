@@ -164,7 +164,7 @@ class _Reader:
         if self.problems or None in (channels, cron, storage, log, audit, elevation, zone):
             return None
         assert channels and cron and storage and log  # noqa: PT018 - one fact, stated for the type checker
-        assert audit and elevation and zone  # noqa: PT018
+        assert audit and elevation and zone  # noqa: PT018 - as above
         profiles = {name: profile for name, (profile, _) in parts.profiles.items()}
         return Settings(
             file=self.file,

@@ -4,6 +4,7 @@ Alembic costs a quarter of a second to import, so it is imported only when there
 its revisions is repeated here as a tuple, and a test keeps the two equal.
 """
 
+import threading
 from enum import StrEnum
 from pathlib import Path
 
@@ -22,6 +23,10 @@ VERSION_TABLE = "mtclaw_schema"
 _ADVISORY_LOCK = 0x6D74636C6177  # "mtclaw": migrations of one PostgreSQL database happen one after the other
 
 
+_ALEMBIC = threading.Lock()
+"""Alembic keeps the context of a migration in module globals, so one process runs one at a time."""
+
+
 class Standing(StrEnum):
     """How a database compares to this program."""
 
@@ -36,7 +41,7 @@ def standing(connection: Connection) -> Standing:
     """Compare the schema; reads only. SQLAlchemyError if the database cannot be read."""
     try:
         with connection.begin():
-            found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all()  # noqa: S608
+            found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all()  # noqa: S608 - a constant of this module
     except DBAPIError:
         with connection.begin():
             names = set(inspect(connection).get_table_names())
@@ -71,7 +76,7 @@ def migrate(connection: Connection) -> None:
     config = Config()
     config.set_main_option("script_location", str(migrations_directory()).replace("%", "%%"))
     config.attributes["connection"] = connection
-    with connection.begin():
+    with _ALEMBIC, connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(text(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK})"))
         command.upgrade(config, "head")

@@ -1,7 +1,7 @@
 """Every end that a step can have, with a scripted model and a scripted gate."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import replace
 
 import pytest
@@ -342,13 +342,10 @@ class TestStopping:
         """The call has its end, the others are closed, and the cancellation goes up."""
         stopped = CallStopped(Outcome(Status.STOPPED, MASK("status: stopped\noutput:\n61 %")))
         here = scene(wants("a", "b"), gate=[stopped])
-        run: Callable[[], Awaitable[TurnEnd]]
-        if again:
-            run = lambda: here.resume(parked_state("a", "b"), ruled(ApprovalState.APPROVED))  # noqa: E731
-        else:
-            run = lambda: here.advance(begun())  # noqa: E731
+        run: Awaitable[TurnEnd]
+        run = here.resume(parked_state("a", "b"), ruled(ApprovalState.APPROVED)) if again else here.advance(begun())
         with pytest.raises(asyncio.CancelledError):
-            await run()
+            await run
         last = here.kept[-1]
         assert contents(last)[2:] == [(Role.TOOL, "status: stopped\noutput:\n61 %"), (Role.TOOL, STOPPED)]
         assert last.open_calls == ()

@@ -58,7 +58,7 @@ if __name__ == "__main__":
     built_by_import = sorted(
         name
         for name, model in every.items()
-        if cast("bool", getattr(model, "__pydantic_complete__"))  # noqa: B009
+        if cast("bool", getattr(model, "__pydantic_complete__"))  # noqa: B009 - a name that mypy does not let be read as an attribute
     )
     behaviours = {name: behaviour(every[name]) for name in sorted(every, reverse=True)}
     print(json.dumps({"built_by_import": built_by_import, "behaviour": behaviours}))

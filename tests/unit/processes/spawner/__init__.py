@@ -1,0 +1,1 @@
+"""The spawner's own modules."""
