@@ -1,4 +1,8 @@
-"""No capability is left, now or after any exec, whoever the user is."""
+"""No capability is left, now or after any exec, whoever the user is.
+
+An ordinary user has none to begin with and may not touch the bounding set; no_new_privs keeps both of them from ever
+getting one, so a wish that the kernel does not grant here takes nothing away from that.
+"""
 
 import ctypes
 import struct
@@ -9,8 +13,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _PR_CAPBSET_READ, _PR_CAPBSET_DROP, _PR_SET_SECUREBITS, _PR_CAP_AMBIENT = 23, 24, 28, 47
 _AMBIENT_CLEAR_ALL = 4
 _VERSION_3 = 0x20080522
-_NO_ROOT_LOCKED = 0b10101111
-"""Root is nobody special: noroot, no_setuid_fixup and their locks, and no ambient capability can be raised."""
+_NO_ROOT_LOCKED = 0b11101111
+"""Root is nobody special: noroot, no_setuid_fixup, no_cap_ambient_raise, each with its lock, and keep_caps locked off."""
 
 
 def drop_all(_settings: Mapping[str, object]) -> None:

@@ -49,14 +49,17 @@ class _Beneath(ctypes.Structure):
 
 
 def restrict(settings: Mapping[str, object]) -> None:
-    """Confine this process for good: ``read`` and ``write`` are lists of paths (those that do not exist are left out).
+    """Confine this process for good: ``read``, ``names`` and ``write`` are lists of paths with all that lies below.
 
-    Needs no_new_privs. LandlockMissing, or OSError when a rule is refused.
+    What is in ``names`` may be listed and not read. A path that does not exist is left out. Needs no_new_privs.
+    LandlockMissing, or OSError when a rule is refused.
     """
     ruleset, handled = _ruleset()
     try:
         for path in _paths(settings.get("read")):
             _allow(ruleset, path, READ & handled)
+        for path in _paths(settings.get("names")):
+            _allow(ruleset, path, READ_DIR & handled)
         for path in _paths(settings.get("write")):
             _allow(ruleset, path, (READ | WRITE | IOCTL_DEV) & handled)
         if _libc.syscall(_RESTRICT_SELF, ruleset, 0) != 0:

@@ -7,7 +7,7 @@ containment than was decided.
 import resource
 from collections.abc import Callable, Mapping
 
-from . import kernel
+from . import capabilities, kernel, landlock, seccomp
 
 
 class PartFailed(Exception):
@@ -19,7 +19,12 @@ def _no_new_privileges(_settings: Mapping[str, object]) -> None:
         raise PartFailed("the kernel did not accept no_new_privs")
 
 
-PARTS: dict[str, Callable[[Mapping[str, object]], None]] = {"no_new_privs": _no_new_privileges}
+PARTS: dict[str, Callable[[Mapping[str, object]], None]] = {
+    "no_new_privs": _no_new_privileges,
+    "capabilities": capabilities.drop_all,
+    "landlock": landlock.restrict,
+    "seccomp": seccomp.filter_calls,
+}
 
 
 def apply_limits(limits: Mapping[str, int]) -> None:
