@@ -10,7 +10,7 @@ from mtbot.domain.errors import SealError
 from mtbot.domain.ids import ApprovalId, BotName, ChatId, SafeText, ThreadId
 from mtbot.domain.record import Card, OutboxItem, OutboxRow, OutKind
 from mtbot.domain.turn import Actor, ActorKind, Address, SurfaceName
-from mtbot.storage.engine import insert_if_new
+from mtbot.storage.inserting import insert_if_new
 from mtbot.storage.seal import Seal
 from mtbot.storage.tables import ApprovalRow, OutboxState, OutboxTable, SessionRow
 

@@ -12,7 +12,8 @@ from mtbot.domain.record import Approval, ApprovalState, Card, EventDraft, Event
 from mtbot.domain.turn import SYSTEM, Address, TurnState
 from mtbot.storage.chain import Chain, Pen
 from mtbot.storage.columns import Mask, actor, address_columns, address_of, ensure_session, place_of, queue
-from mtbot.storage.engine import Database, insert_if_new
+from mtbot.storage.engine import Database
+from mtbot.storage.inserting import insert_if_new
 from mtbot.storage.tables import ApprovalRow, EventRow, ParkedRow
 
 

@@ -6,7 +6,8 @@ from sqlmodel import Session, col, select
 from mtbot.audit import storable
 from mtbot.domain.ids import SessionId
 from mtbot.domain.record import CronRun, CronStatus
-from mtbot.storage.engine import Database, insert_if_new
+from mtbot.storage.engine import Database
+from mtbot.storage.inserting import insert_if_new
 from mtbot.storage.instance import Instance, provably_dead
 from mtbot.storage.tables import CronRow
 

@@ -5,12 +5,10 @@ The durable connection (synchronous=FULL) carries audit, approvals, inbox, outbo
 for reading neither creates nor changes anything; opening for writing creates or migrates, and refuses a damaged file.
 """
 
-import sqlite3
 from collections.abc import Callable
 from typing import TypeVar
 
-from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session, SQLModel
+from sqlmodel import Session
 
 from mtbot.domain.errors import SealError, StorageError
 from mtbot.storage.connections import BUSY_S, Mode, explain
@@ -106,21 +104,3 @@ class Database:
         """Finish what is queued and let the files go."""
         await self._writer.run(self._pair.dispose)
         self._writer.close()
-
-
-def insert_if_new(session: Session, row: SQLModel) -> bool:
-    """Insert ``row`` unless one of its unique keys is taken, also by a faster process; whether it was inserted."""
-    try:
-        with session.begin_nested():
-            session.add(row)
-    except IntegrityError as fault:
-        if _taken(fault):
-            return False
-        raise
-    return True
-
-
-def _taken(fault: IntegrityError) -> bool:
-    if isinstance(fault.orig, sqlite3.Error):
-        return fault.orig.sqlite_errorcode in (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
-    return getattr(fault.orig, "sqlstate", None) == "23505"

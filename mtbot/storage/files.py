@@ -23,7 +23,6 @@ def make_private_directory(directory: Path) -> None:
     make_private_directory(directory.parent)
     try:
         directory.mkdir(mode=0o700)
-        directory.chmod(0o700)
     except FileExistsError:
         if not directory.is_dir():
             raise StorageError(f"{directory} is not a directory", hint="name another place, or move it away") from None
@@ -45,11 +44,7 @@ def exists(path: Path) -> bool:
 def draft_beside(path: Path) -> Path:
     """Make an empty private file next to ``path``, to be filled and then published. OSError."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        os.fchmod(fd, 0o600)
-    finally:
-        os.close(fd)
+    os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     return draft
 
 

@@ -4,7 +4,8 @@ from sqlalchemy import delete
 from sqlmodel import Session, col
 
 from mtbot.domain.ids import SessionId
-from mtbot.storage.engine import Database, insert_if_new
+from mtbot.storage.engine import Database
+from mtbot.storage.inserting import insert_if_new
 from mtbot.storage.instance import Instance, provably_dead
 from mtbot.storage.tables import LeaseRow
 

@@ -12,6 +12,7 @@ from sqlmodel import Session, col, select
 from mtbot.domain.errors import SealError, StorageError
 from mtbot.storage import files, schema
 from mtbot.storage.connections import Mode, Pair, connect, explain
+from mtbot.storage.inserting import insert_if_new
 from mtbot.storage.place import Place, PostgresPlace, SqlitePlace
 from mtbot.storage.seal import Seal, create_key, read_key
 from mtbot.storage.tables import InboxTable, MarkRow, OutboxTable, ParkedRow
@@ -135,11 +136,10 @@ def _unlock(place: Place, engine: Engine) -> Seal:
     """The seal of this database; made for a new one, and anew only where that can lose nothing."""
     seal = read_key(place.key)
     with Session(engine) as session, session.begin():
-        mark = session.get(MarkRow, _SEAL_MARK)
-        if mark is None:
+        if session.get(MarkRow, _SEAL_MARK) is None:
             seal = seal or create_key(place.key)
-            session.add(MarkRow(name=_SEAL_MARK, value=seal.fingerprint))
-            return seal
+            insert_if_new(session, MarkRow(name=_SEAL_MARK, value=seal.fingerprint))
+        mark = session.get_one(MarkRow, _SEAL_MARK)
         if seal is not None and seal.fingerprint == mark.value:
             return seal
         sealed = _sealed_rows(session)

@@ -18,8 +18,9 @@ from mtbot.domain.ids import BotName, CallId
 from mtbot.domain.record import EventKind
 from mtbot.storage import connections, engine
 from mtbot.storage.chain import Chain
-from mtbot.storage.engine import Database, insert_if_new
+from mtbot.storage.engine import Database
 from mtbot.storage.inbox import InboxStore
+from mtbot.storage.inserting import insert_if_new
 from mtbot.storage.place import SqlitePlace
 from mtbot.storage.tables import LeaseRow, MarkRow, MessageRow
 from mtbot.storage.trail import Trail

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import text
 
+from mtbot.bootstrap.stores import stores_of
 from mtbot.domain.errors import SealError, StorageError
 from mtbot.domain.ids import BotName, SafeText, SessionId, ThreadId
 from mtbot.domain.record import CronRun, CronStatus, OutboxItem, OutKind
@@ -17,7 +18,6 @@ from mtbot.storage.instance import Instance
 from mtbot.storage.leases import LeaseStore
 from mtbot.storage.outbox import OutboxStore
 from mtbot.storage.place import Place
-from mtbot.bootstrap.stores import stores_of
 from mtbot.storage.tables import InboxTable, OutboxTable
 from tests.integration.storage.samples import (
     GROUP,

@@ -1,5 +1,6 @@
 """The schema: migrations equal the models, older databases come up with their rows, newer ones are left alone."""
 
+import asyncio
 import shutil
 import sqlite3
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
@@ -193,6 +195,33 @@ class TestVersions:
         await db.write(lambda session: session.connection().exec_driver_sql(rename))
         with pytest.raises(StorageError, match="version_num"):
             await Database.open_read_only(place)
+
+    async def test_first_starts_at_once_make_one_database(self, blank: Place) -> None:
+        """A gateway and a prompt, started together on nothing: one schema, one key, one record."""
+        opened = await asyncio.gather(*(Database.open_for_writing(blank) for _ in range(4)))
+        for db in opened:
+            await Trail(db, Chain(db)).append(draft())
+        assert len({db.seal.fingerprint for db in opened}) == 1
+        report = await Trail(opened[0], Chain(opened[0])).verify()
+        for db in opened:
+            await db.close()
+        assert (report.events, report.fault) == (4, None)
+
+    async def test_a_migration_of_another_host_is_waited_for(
+        self, postgres: Cluster, postgres_blank: PostgresPlace
+    ) -> None:
+        """Two hosts that come up at once do not build the same tables side by side."""
+        waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        with psycopg.connect(postgres_blank.dsn, autocommit=True) as other:
+            other.execute("SELECT pg_advisory_lock(%s)", (schema._ADVISORY_LOCK,))
+            opening = asyncio.create_task(Database.open_for_writing(postgres_blank))
+            while not opening.done() and other.execute(waiting).fetchone() != (1,):
+                await asyncio.sleep(0)
+            assert not opening.done()
+            other.execute("SELECT pg_advisory_unlock_all()")
+        db = await opening
+        assert (await Trail(db, Chain(db)).verify()).whole
+        await db.close()
 
     async def test_a_database_without_tables_is_filled(self, blank: Place) -> None:
         """On a server somebody else makes the database; a SQLite file may have been made by hand."""

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtbot.bootstrap.stores import stores_of
 from mtbot.domain.errors import SealError
 from mtbot.domain.ids import BotName
 from mtbot.storage import files
 from mtbot.storage.engine import Database
 from mtbot.storage.place import sqlite_place
 from mtbot.storage.seal import Seal, create_key, read_key
-from mtbot.bootstrap.stores import stores_of
 from tests.integration.storage.samples import GROUP, NOW, approval, asked, question, reply, safe, turn_state, update
 
 SEAL = Seal(bytes(range(32)))
