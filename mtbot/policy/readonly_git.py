@@ -77,6 +77,7 @@ def git(
     *,
     environment: Environment = GIT_ENVIRONMENT,
 ) -> tuple[AllowRule, ...]:
+    """An entry over git: with the forced environment, and only in a repository that names no program itself."""
     return entry(leads, rest, permits=permits, refuses=refuses, needs=_NEEDS, environment=environment, before=_BEFORE)
 
 
