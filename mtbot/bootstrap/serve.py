@@ -40,14 +40,10 @@ async def serve_gateway(loaded: Loaded, spawner: SpawnerProcess) -> int:
     lock = InstanceLock(place.lock)
     lock.acquire()
     try:
-        office = await work(loaded)
-        runner = Runner(spawner)
-        engine = build_engine(office, runner)
+        engine = build_engine(await work(loaded), Runner(spawner))
         _banner(engine)
-        try:
-            return await build_gateway(engine).run()
-        finally:
-            await engine.close()
+        # it closes the engine itself, in the right order, and not at all while something is still being written
+        return await build_gateway(engine).run()
     finally:
         lock.release()
 

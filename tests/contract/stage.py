@@ -20,7 +20,7 @@ from mtbot.domain.record import AuditEvent, EventKind
 from mtbot.processes.runner import Runner
 from mtbot.processes.spawning import start_spawner
 from mtbot.simulator.model import ModelSimulator
-from mtbot.simulator.script import Step
+from mtbot.simulator.script import Script, Step
 from mtbot.simulator.telegram import TelegramSimulator
 from mtbot.simulator.values import Person
 from mtbot.storage.trail import EventFilter
@@ -254,10 +254,10 @@ class Stage:
 
 @asynccontextmanager
 async def open_stage(
-    directory: Path, steps: Sequence[Step] = (), setting: Setting | None = None, *, start: bool = True
+    directory: Path, steps: Sequence[Step] | Script = (), setting: Setting | None = None, *, start: bool = True
 ) -> AsyncIterator[Stage]:
     """A stage in ``directory`` whose model plays ``steps``; stopped at the end whatever happened."""
-    async with TelegramSimulator() as telegram, ModelSimulator(list(steps)) as model:
+    async with TelegramSimulator() as telegram, ModelSimulator(steps) as model:
         stage = Stage(directory, telegram, model, setting or Setting())
         stage.prepare()
         telegram.open(CHIEF)

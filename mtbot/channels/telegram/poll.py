@@ -22,6 +22,7 @@ from mtbot.domain.ports import Clock, Inbox
 from mtbot.domain.record import InboxRow
 from mtbot.domain.turn import Address, Inbound, InboundKind
 
+FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 CONFLICT_PAUSE = 5.0
 
@@ -61,11 +62,11 @@ class Poller:
 
     async def run(self) -> None:
         """Poll until cancelled. TokenRejected ends it; everything else is waited out."""
-        pause = 1.0
+        pause = FIRST_PAUSE
         while True:
             try:
                 await self._once()
-                pause, self._conflict_told = 1.0, False
+                pause, self._conflict_told = FIRST_PAUSE, False
                 continue
             except TokenRejected:
                 raise

@@ -1,0 +1,1 @@
+"""The installed command, as a person or a service manager runs it."""
