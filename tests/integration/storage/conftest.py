@@ -9,9 +9,13 @@ import pytest
 from sqlalchemy import create_engine
 
 from mtbot.storage import schema
+from mtbot.storage.chain import Chain
+from mtbot.storage.consent import ConsentStore
 from mtbot.storage.engine import Database
 from mtbot.storage.place import Place, PostgresPlace, SqlitePlace, sqlite_place
+from mtbot.storage.trail import Trail
 from tests.integration.storage import cluster
+from tests.integration.storage.samples import safe
 
 _numbers = count(1)
 
@@ -79,3 +83,21 @@ async def db(place: Place) -> AsyncIterator[Database]:
     database = await Database.open_for_writing(place)
     yield database
     await database.close()
+
+
+@pytest.fixture
+def chain(db: Database) -> Chain:
+    """The chain of the database."""
+    return Chain(db)
+
+
+@pytest.fixture
+def trail(db: Database, chain: Chain) -> Trail:
+    """The record of the database."""
+    return Trail(db, chain)
+
+
+@pytest.fixture
+def consents(db: Database, chain: Chain) -> ConsentStore:
+    """The requests of the database."""
+    return ConsentStore(db, chain, safe)

@@ -21,6 +21,8 @@ from mtbot.domain.record import (
     Word,
 )
 from mtbot.domain.turn import Actor, ActorKind, Address, Message, Role, SourceRef, SurfaceName, ToolCall, TurnState
+from mtbot.storage.engine import Database
+from mtbot.storage.instance import Instance
 
 NOW = 1_700_000_000_000
 MINUTE = 60_000
@@ -149,3 +151,18 @@ def update(number: int, text: str = "hello", bot: str = "ops") -> InboxRow:
 
 
 SESSION = SessionId(GROUP.session)
+
+
+def start(call: str = "c1", name: str | None = None, at_ms: int = NOW + 2 * MINUTE) -> EventDraft:
+    """The event that permits a call to run."""
+    return replace(draft(EventKind.STARTED, call, at_ms), approval=None if name is None else ApprovalId(name))
+
+
+def end(call: str = "c1", kind: EventKind = EventKind.FINISHED) -> EventDraft:
+    """The event that ends it."""
+    return replace(draft(kind, call, NOW + 3 * MINUTE), exit_code=0, duration_ms=41_000, dropped=0)
+
+
+def dead(db: Database) -> Instance:
+    """A process of this host that ran before the last boot."""
+    return replace(db.instance, boot="00000000")

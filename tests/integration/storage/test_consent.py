@@ -47,24 +47,6 @@ from tests.integration.storage.samples import (
 ID = ApprovalId("K7QD")
 
 
-@pytest.fixture
-def chain(db: Database) -> Chain:
-    """The chain of the database."""
-    return Chain(db)
-
-
-@pytest.fixture
-def consents(db: Database, chain: Chain) -> ConsentStore:
-    """The requests of the database."""
-    return ConsentStore(db, chain, safe)
-
-
-@pytest.fixture
-def trail(db: Database, chain: Chain) -> Trail:
-    """The record of the database."""
-    return Trail(db, chain)
-
-
 async def ask(consents: ConsentStore, name: str = "K7QD", call: str = "c1", turn: str = "t1") -> Approval:
     """Open a request."""
     request = approval(name, call, turn)

@@ -1,26 +1,22 @@
-"""Opening: created whole and private, checked, and refused in one line that says what to do."""
+"""Opening: created whole and private, or looked at without a trace."""
 
-import errno
 import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 
-from mtbot.domain.errors import SchemaError, SealError, StateError, StorageError
-from mtbot.domain.ids import BotName
-from mtbot.storage import connections, files
+from mtbot.domain.errors import SealError, StorageError
+from mtbot.storage import files
 from mtbot.storage.chain import Chain
 from mtbot.storage.engine import Database
-from mtbot.storage.inbox import InboxStore
-from mtbot.storage.place import Place, PostgresPlace, SqlitePlace, sqlite_place
+from mtbot.storage.place import Place, SqlitePlace, sqlite_place
 from mtbot.storage.trail import Trail
-from tests.integration.storage.cluster import Cluster
+from tests.integration.storage.openings import made, refusal
 from tests.integration.storage.ordinary import open_directory, ordinary_user
-from tests.integration.storage.samples import NOW, draft, update
+from tests.integration.storage.samples import draft
 
 
 @pytest.fixture
@@ -29,21 +25,6 @@ def no_umask() -> Iterator[None]:
     before = os.umask(0)
     yield
     os.umask(before)
-
-
-async def made(place: Place) -> None:
-    """A database with something in it, closed again."""
-    db = await Database.open_for_writing(place)
-    await Trail(db, Chain(db)).append(*(draft(call=f"c{n}") for n in range(300)))
-    await db.close()
-
-
-async def refusal(place: Place, kind: type[StateError] = StorageError, *, create: bool = True) -> str:
-    """The one line with which opening for writing is refused."""
-    with pytest.raises(kind) as refused:
-        await Database.open_for_writing(place, create=create)
-    assert "\n" not in str(refused.value)
-    return str(refused.value)
 
 
 def content(directory: Path) -> dict[str, bytes]:
@@ -272,279 +253,3 @@ class TestReadOnly:
             place.path.chmod(0o600)
             assert f"{place.path} cannot be read: Permission denied; it belongs to" in str(refused.value)
             assert f"chown {uid} {place.path}" in str(refused.value)
-
-
-class TestDamaged:
-    """Files that cannot be used stay as they are."""
-
-    @pytest.mark.parametrize(
-        ("name", "says"),
-        [
-            ("empty", "it is empty (0 bytes)"),
-            ("text", "it is not a SQLite database"),
-            ("header", "is damaged"),
-            ("truncated", "is damaged"),
-            ("pages", "is damaged"),
-            ("leaf", "is damaged: *** in database main ***"),
-        ],
-    )
-    async def test_a_damaged_file_is_refused_and_not_touched(self, sqlite: SqlitePlace, name: str, says: str) -> None:
-        """A bot that goes on with a broken record would look fine and write nothing."""
-        await made(sqlite)
-        data = bytearray(sqlite.path.read_bytes())
-        match name:
-            case "empty":
-                data = bytearray()
-            case "text":
-                data = bytearray(b"not a database at all, but long enough for a header" * 100)
-            case "header":
-                data[16:20] = b"\x03\x03\x03\x03"
-            case "truncated":
-                del data[len(data) // 2 :]
-            case "pages":
-                for offset in range(4096, len(data), 4096):
-                    data[offset : offset + 16] = b"\xff" * 16
-            case _:
-                # one page of rows, which only a look over all pages meets
-                leaf = next(at for at in range(len(data) - 4096, 0, -4096) if data[at] == 0x0D)
-                data[leaf + 8 : leaf + 12] = b"\xff" * 4
-        sqlite.path.write_bytes(data)
-        line = await refusal(sqlite)
-        assert f"the database {sqlite.path} is damaged" in line
-        assert says in line
-        assert "nothing was changed" in line
-        assert sqlite.path.read_bytes() == data
-
-    async def test_a_directory_in_its_place_is_refused(self, sqlite: SqlitePlace) -> None:
-        """Said as what it is."""
-        sqlite.path.mkdir(parents=True)
-        assert "is not a regular file" in await refusal(sqlite)
-
-    async def test_a_file_in_the_place_of_its_directory_is_refused(self, tmp_path: Path) -> None:
-        """The path cannot be reached."""
-        (tmp_path / "state").write_text("x")
-        assert "cannot be read: Not a directory" in await refusal(sqlite_place(tmp_path / "state" / "mtclaw.db"))
-        assert "is not a directory" in await refusal(PostgresPlace("dbname=x", tmp_path / "state"))
-
-    async def test_a_database_of_something_else_is_refused(self, sqlite: SqlitePlace) -> None:
-        """Its tables are not ours to change."""
-        sqlite.path.parent.mkdir()
-        other = sqlite3.connect(sqlite.path)
-        other.execute("CREATE TABLE sessions (id TEXT)")
-        other.close()
-        before = sqlite.path.read_bytes()
-        assert "holds tables that are not mtclaw's" in await refusal(sqlite, SchemaError)
-        with pytest.raises(SchemaError):
-            await Database.open_read_only(sqlite)
-        assert sqlite.path.read_bytes() == before
-
-    async def test_a_place_that_cannot_keep_a_log_is_refused(
-        self, sqlite: SqlitePlace, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """As on a network share: without a write-ahead log readers would block the record."""
-        await made(sqlite)
-        holder = sqlite3.connect(sqlite.path)
-        holder.execute("PRAGMA journal_mode = DELETE")
-        holder.close()
-        connect = connections._sqlite_connection
-        monkeypatch.setattr(connections, "_sqlite_connection", lambda uri: connect(f"{uri}&vfs=unix-none"))
-        assert "where no write-ahead log can be kept (journal mode delete)" in await refusal(sqlite)
-
-
-class TestRights:
-    """What an ordinary user may not do is said with path, owner, right and remedy."""
-
-    async def test_a_file_that_cannot_be_written(self) -> None:
-        """A volume that belongs to root."""
-        with open_directory() as directory:
-            place = sqlite_place(directory / "mtclaw.db")
-            await made(place)
-            place.path.chmod(0o444)
-            directory.chmod(0o777)
-            with ordinary_user() as uid:
-                line = await refusal(place)
-            assert line.startswith(f"{place.path} cannot be written; it belongs to ")
-            assert "(mode 0444), mtclaw runs as " in line
-            assert f"mtclaw needs the right to write it: chown {uid} {place.path}" in line
-
-    async def test_a_directory_that_cannot_be_written(self) -> None:
-        """The log is made beside the database, so the directory counts."""
-        with open_directory() as directory:
-            place = sqlite_place(directory / "mtclaw.db")
-            await made(place)
-            place.path.chmod(0o666)
-            directory.chmod(0o555)
-            with ordinary_user() as uid:
-                line = await refusal(place)
-            directory.chmod(0o755)
-            assert line.startswith(f"{directory} cannot be written; it belongs to ")
-            assert f"chown {uid} {directory}" in line
-
-    async def test_a_database_that_cannot_be_created(self) -> None:
-        """Neither in a directory nor with a directory of its own; nor its key."""
-        with open_directory() as directory:
-            directory.chmod(0o555)
-            with ordinary_user() as uid:
-                new_directory = await refusal(sqlite_place(directory / "state" / "mtclaw.db"))
-                new_key = await refusal(sqlite_place(directory / "mtclaw.db"), SealError)
-            directory.chmod(0o755)
-            place = sqlite_place(directory / "mtclaw.db")
-            await made(place)
-            place.path.unlink()
-            place.key.chmod(0o400)
-            if os.geteuid() == 0:
-                os.chown(place.key, uid, -1)
-            directory.chmod(0o555)
-            with ordinary_user():
-                new_database = await refusal(place)
-            directory.chmod(0o755)
-            assert new_directory.startswith(f"{directory} cannot be written")
-            assert "mtclaw.db.key cannot be made: Permission denied" in new_key
-            assert new_database.startswith(f"{directory} cannot be written")
-
-    def test_a_user_without_a_name_is_a_number(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """As in a container that runs under an arbitrary uid; and a read-only disk is no matter of rights."""
-        monkeypatch.setattr(os, "geteuid", lambda: 12345)
-        denied = files.cannot_write(tmp_path, OSError(errno.EACCES, "Permission denied"))
-        assert str(denied).endswith(
-            f"mtclaw runs as uid 12345 (mtclaw needs the right to write it: chown 12345 {tmp_path})"
-        )
-        assert "read-only file system" in str(files.cannot_write(tmp_path, OSError(errno.EROFS, "x")))
-        assert "no space is left" in str(files.cannot_write(tmp_path, OSError(errno.EDQUOT, "x")))
-        gone = files.cannot_write(tmp_path / "gone", OSError(errno.EIO, "Input/output error"))
-        assert "gone cannot be written (Input/output error); mtclaw runs as uid 12345" in str(gone)
-
-
-class TestSealingKey:
-    """Made once, never replaced while something is sealed with it."""
-
-    async def sealed(self, place: Place) -> None:
-        """A database with a message that waits."""
-        db = await Database.open_for_writing(place)
-        await InboxStore(db).store([update(5)], NOW)
-        await db.close()
-
-    async def test_the_same_key_opens_after_a_restart(self, place: Place) -> None:
-        """What a crash left can be read."""
-        await self.sealed(place)
-        db = await Database.open_for_writing(place)
-        assert await InboxStore(db).waiting(BotName("ops")) == (update(5),)
-        await db.close()
-
-    async def test_a_missing_key_is_said_and_not_replaced(self, place: Place) -> None:
-        """One line, with the file and the way out."""
-        await self.sealed(place)
-        place.key.unlink()
-        line = await refusal(place, SealError)
-        assert line == (
-            f"the key file {place.key} is missing; 1 rows of {place.label} wait to be opened with it "
-            f"(put the right key back from a backup (or from the other host) to {place.key})"
-        )
-        assert not place.key.exists()
-
-    async def test_another_key_is_refused(self, place: Place, tmp_path: Path) -> None:
-        """It would open nothing."""
-        await self.sealed(place)
-        other = sqlite_place(tmp_path / "other" / "mtclaw.db")
-        await made(other)
-        shutil.copy(other.key, place.key)
-        assert f"the key file {place.key} is not the one that sealed the data" in await refusal(place, SealError)
-
-    async def test_a_lost_key_costs_nothing_when_nothing_is_sealed(self, sqlite: SqlitePlace) -> None:
-        """Then a new one is made, and is the right one from then on."""
-        await made(sqlite)
-        sqlite.key.unlink()
-        await self.sealed(sqlite)
-        await self.sealed(sqlite)
-
-    async def test_hosts_that_share_a_database_share_the_key(
-        self, postgres_place: PostgresPlace, tmp_path: Path
-    ) -> None:
-        """A second host without it is refused even if nothing is sealed just now, and works with a copy."""
-        await made(postgres_place)
-        second = PostgresPlace(postgres_place.dsn, tmp_path / "second")
-        assert "is missing" in await refusal(second, SealError)
-        shutil.copy(postgres_place.key, second.key)
-        await self.sealed(second)
-
-    @pytest.mark.parametrize("damage", [b"", b"mtclaw-seal-1 abcd\n", b"mtclaw-seal-1 " + b"zz" * 32, b"x" * 78])
-    async def test_a_damaged_key_is_refused(self, sqlite: SqlitePlace, damage: bytes) -> None:
-        """And stays as it is, because it may be mended."""
-        await self.sealed(sqlite)
-        sqlite.key.write_bytes(damage)
-        assert f"the key file {sqlite.key} is damaged" in await refusal(sqlite, SealError)
-        assert sqlite.key.read_bytes() == damage
-
-    async def test_a_key_that_others_can_read_is_refused(self, sqlite: SqlitePlace) -> None:
-        """With the command that mends it."""
-        await made(sqlite)
-        sqlite.key.chmod(0o640)
-        assert f"can be read by others (chmod 600 {sqlite.key})" in await refusal(sqlite, SealError)
-
-    async def test_a_key_that_is_no_file_is_refused(self, sqlite: SqlitePlace) -> None:
-        """Nor is a link followed."""
-        await made(sqlite)
-        sqlite.key.rename(sqlite.path.with_name("moved"))
-        sqlite.key.symlink_to("moved")
-        assert "cannot be opened" in await refusal(sqlite, SealError)
-        sqlite.key.unlink()
-        os.mkfifo(sqlite.key, 0o600)
-        assert "is not a regular file" in await refusal(sqlite, SealError)
-
-    async def test_a_new_database_takes_the_key_that_is_there(self, sqlite: SqlitePlace) -> None:
-        """A database that was moved away keeps its key for the day it comes back."""
-        await self.sealed(sqlite)
-        moved = sqlite.path.with_name("moved.db")
-        sqlite.path.rename(moved)
-        await made(sqlite)
-        sqlite.path.unlink()
-        moved.rename(sqlite.path)
-        await self.sealed(sqlite)
-
-
-class TestPostgres:
-    """What only a server can do wrong."""
-
-    async def test_a_server_that_is_not_there_is_said_without_the_password(self, tmp_path: Path) -> None:
-        """One line."""
-        place = PostgresPlace(f"postgresql://mtclaw:hunter2@/{'db'}?host={tmp_path}", tmp_path / "state")
-        line = await refusal(place)
-        assert line.startswith("the PostgreSQL database refused: connection")
-        assert "hunter2" not in line + repr(place)
-
-    async def test_a_connection_string_that_makes_no_sense_is_said_without_it(self, tmp_path: Path) -> None:
-        """It may hold a password."""
-        line = await refusal(PostgresPlace("host password=hunter2", tmp_path / "state"))
-        assert line == "the PostgreSQL connection string cannot be read (see storage.dsn)"
-
-    async def test_every_spelling_of_a_connection_string_works(self, postgres: Cluster, tmp_path: Path) -> None:
-        """As libpq's words, as a URL, and as SQLAlchemy writes it, with options of its own."""
-        postgres.create("spelling")
-        url = f"//{postgres.user}@/spelling?host={postgres.directory}"
-        for dsn in (
-            postgres.dsn("spelling"),
-            f"postgresql:{url}",
-            f"postgresql+psycopg:{url}&connect_timeout=3&options=-c%20work_mem%3D4MB",
-        ):
-            db = await Database.open_for_writing(PostgresPlace(dsn, tmp_path / "state"))
-            assert (await Trail(db, Chain(db)).verify()).whole
-            await db.close()
-
-    def test_what_a_host_keeps_lies_in_its_state_directory(self, tmp_path: Path) -> None:
-        """There is no file of the database to lie beside."""
-        place = PostgresPlace("dbname=x", tmp_path)
-        names = [one.name for one in (place.lock, place.key, place.anchor) if one.parent == tmp_path]
-        assert names == ["mtclaw.lock", "mtclaw.key", "mtclaw.anchor"]
-
-    async def test_a_lost_connection_is_made_again(self, postgres_place: PostgresPlace, postgres: Cluster) -> None:
-        """The server was restarted; the next piece of work goes through."""
-        db = await Database.open_for_writing(postgres_place)
-        trail = Trail(db, Chain(db))
-        await trail.append(draft())
-        end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mtclaw'"
-
-        with psycopg.connect(postgres.dsn("postgres"), autocommit=True) as connection:
-            connection.execute(end)
-        await trail.append(draft())
-        assert (await trail.verify()).events == 2
-        await db.close()

@@ -14,7 +14,6 @@ from mtbot.storage.columns import unqueue
 from mtbot.storage.cron_runs import CronRunStore
 from mtbot.storage.engine import Database
 from mtbot.storage.inbox import InboxStore
-from mtbot.storage.instance import Instance
 from mtbot.storage.leases import LeaseStore
 from mtbot.storage.outbox import OutboxStore
 from mtbot.storage.place import Place
@@ -28,6 +27,7 @@ from tests.integration.storage.samples import (
     approval,
     asked,
     card,
+    dead,
     draft,
     question,
     reply,
@@ -38,11 +38,6 @@ from tests.integration.storage.samples import (
 
 OPS = BotName("ops")
 CHATS = ("private", "group")
-
-
-def dead(db: Database) -> Instance:
-    """A process of this host that ran before the last boot."""
-    return replace(db.instance, boot="00000000")
 
 
 @pytest.fixture

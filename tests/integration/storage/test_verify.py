@@ -22,12 +22,6 @@ from mtbot.storage.trail import Trail
 from tests.integration.storage.samples import NOW, draft
 
 
-@pytest.fixture
-def trail(db: Database) -> Trail:
-    """The record of the database."""
-    return Trail(db, Chain(db))
-
-
 def restarted(db: Database) -> Trail:
     """The record as a process sees it that starts now."""
     return Trail(db, Chain(db))
