@@ -100,6 +100,16 @@ async def test_a_command_that_kills_its_supervisor_is_ended(runner: Runner) -> N
     watched.close()
 
 
+async def test_a_lost_command_has_the_output_that_was_seen(runner: Runner) -> None:
+    """What ran past the gateway while the command ran is kept at its end and counted in full."""
+    script = (
+        "head -c 100000 /dev/zero; read -t 0.3 <> <(:); head -c 100000 /dev/zero; read -t 0.3 <> <(:); kill -9 $PPID"
+    )
+    end = await runner.run(shell(script))
+    assert (end.status, end.output.size) == (EndStatus.LOST, 200_000)
+    assert len(end.output.tail) == 16 * 1024
+
+
 async def test_a_command_that_stops_its_supervisor_is_still_timed_out(runner: Runner) -> None:
     """A supervisor that something stops is woken; one that is stopped again and again is replaced by the kill."""
     end = await runner.run(shell("kill -STOP $PPID; echo went on; sleep 600", timeout=1))

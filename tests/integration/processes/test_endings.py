@@ -91,6 +91,34 @@ async def test_a_command_may_clean_up_before_it_is_killed(runner: Runner, tmp_pa
     assert (end.status, end.exit_code, end.signal) == (EndStatus.STOPPED, None, None)
 
 
+async def test_the_term_reaches_the_depth_of_the_tree(runner: Runner, tmp_path: Path) -> None:
+    """A process outside the group whose parent is still alive is asked before it is killed."""
+    heard = Heard()
+    inner = f"trap 'echo cleaned >>{tmp_path}/log; exit' TERM; echo ready; while :; do sleep 0.05; done"
+    running = asyncio.ensure_future(runner.run(shell(f'bash -c "setsid bash -c \\"{inner}\\" & wait"; :'), heard))
+    await heard.line()
+    await runner.stop("c")
+    assert (await running).status is EndStatus.STOPPED
+    assert (tmp_path / "log").read_text() == "cleaned\n"
+
+
+async def test_the_term_comes_once(runner: Runner) -> None:
+    """The group has it already when the tree is gone through; nobody is asked twice."""
+    heard = Heard()
+    source = (
+        "import signal, time\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})\n"
+        "print('ready', flush=True)\n"
+        "signal.sigwait({signal.SIGTERM})\n"
+        "print('asked', flush=True)\n"
+        "while signal.sigtimedwait({signal.SIGTERM}, 0.3): print('again', flush=True)\n"
+    )
+    running = asyncio.ensure_future(runner.run(program(source), heard))
+    await heard.line()
+    await runner.stop("c")
+    assert (await running).output.head == b"ready\nasked\n"
+
+
 async def test_a_stopped_command_is_woken_to_clean_up(runner: Runner, tmp_path: Path) -> None:
     """A process that was stopped hears the TERM, too, and gets the same time to answer it."""
     heard = Heard()

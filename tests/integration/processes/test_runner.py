@@ -150,6 +150,26 @@ async def test_what_cannot_start_says_why_in_one_line(runner: Runner, tmp_path: 
         assert found == cases
 
 
+@pytest.mark.parametrize("profile", [NO_PARTS, WITH_A_PART])
+async def test_a_name_is_looked_up_in_the_path_of_the_request(runner: Runner, profile: Profile, tmp_path: Path) -> None:
+    """What may not be executed is passed over, as a shell does; what is broken ends the search, as exec does."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+    (first / "tool").write_text("#!/bin/sh\necho first\n")
+    (second / "tool").write_text("#!/bin/sh\necho second\n")
+    (second / "tool").chmod(0o755)
+    request = SpawnRequest("c", ("tool",), {"PATH": f"/no/where:{first}:{second}"}, "/", 5, 4096, profile=profile)
+    assert said(await runner.run(request)) == "second\n"
+    (first / "tool").write_bytes(b"\0\1\2")
+    (first / "tool").chmod(0o755)
+    end = await runner.run(request)
+    assert (end.status, end.message) == (
+        EndStatus.FAILED_TO_START,
+        "not a program that this system can execute: tool",
+    )
+
+
 async def test_too_long_a_command_line_is_refused_by_name(runner: Runner) -> None:
     """What the kernel takes for too long is said to be too long."""
     end = await runner.run(SpawnRequest("c", ("true", "x" * 200_000), PATH, "/", 5, 4096))
