@@ -50,6 +50,7 @@ KINDS = {
     "file": _kind(r"(?!-)(?!.*://)[^\n]+", Role.PATH),
     "data": _kind(r"[A-Za-z0-9_./-]*[A-Za-z0-9_-][.](?:ya?ml|json|toml|xml|csv|tsv|props|properties)", Role.PATH),
     "names": _kind(r"(?!-)[^\n]+", Role.NAMES_BELOW),
+    "chart": _kind(r"[A-Za-z0-9_./][A-Za-z0-9_./+-]*", Role.CONTENT_BELOW),
     "content": _kind(r"-|(?!-)[^\n]+", Role.CONTENT_BELOW),
 }
 

@@ -245,7 +245,7 @@ CLOUD: tuple[AllowRule, ...] = (
         match=_match_aws,
         program="aws",
         needs=_NETWORK,
-        environment=(("AWS_PAGER", ""), ("AWS_CLI_AUTO_PROMPT", "off"), ("PAGER", "cat"), ("MANPAGER", "cat")),
+        environment=(("AWS_PAGER", "cat"), ("AWS_CLI_AUTO_PROMPT", "off"), ("PAGER", "cat"), ("MANPAGER", "cat")),
         why="lists and describes in the owner's account",
         permits=(
             "aws s3 ls",

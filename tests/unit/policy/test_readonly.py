@@ -146,7 +146,7 @@ def test_only_reviewed_programs_take_an_option_of_that_look(option: str) -> None
     ps e|ps auxe|ps -auxe|ps eww|ps -e -u x|ps -o environ|ps -E|systemctl cat x|systemctl show x|systemctl restart x|systemctl -H h status|journalctl --vacuum-size=1|journalctl --file=f
     docker inspect x|docker container inspect x|docker exec x ls|docker stats|docker -H tcp://x ps|docker run x|docker compose config|docker compose up|docker cp a b
     kubectl get secret|kubectl get secrets -A|kubectl get secret/x|kubectl get pods,secrets|kubectl get pods -o yaml|kubectl describe secret x|kubectl exec p -- ls|kubectl config view --raw
-    kubectl --kubeconfig=x get pods|kubectl get --raw /api|helm get values x|helm template x y|helm env|gh auth token|gh api -X DELETE x|gh api graphql|gh pr view 1 --web|gh api https://x/y
+    kubectl --kubeconfig=x get pods|kubectl get --raw /api|helm get values x|helm template x y --output-dir z|helm template x oci://y/z|helm env|gh auth token|gh api -X DELETE x|gh api graphql|gh pr view 1 --web|gh api https://x/y
     aws secretsmanager get-secret-value --secret-id x|aws s3 cp a b|aws ec2 describe-vpcs --endpoint-url http://x|aws sts get-session-token|az keyvault secret show -n x|az vm delete -n x
     gcloud secrets versions access 1|gcloud compute ssh x|gcloud auth print-access-token|ip link set x up|ip netns exec x id|ip -b f|ss -K|iptables -F|nft flush ruleset|route add x
     dmesg -C|last -f x|lastlog -C|mount /dev/x /mnt|swapon -a|sysctl a=b|sysctl -w a=b|unzip a.zip|gzip f|gunzip f.gz|zstd -o f a|7z x a|openssl enc -in f|pip install x|npm install
@@ -205,7 +205,10 @@ def test_search_ignores_a_configuration_file() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["grep -r x", "grep -rn x src", "rg x", "rg --files", "diff -r a b"])
+@pytest.mark.parametrize(
+    "text",
+    ["grep -r x", "grep -rn x src", "rg x", "rg --files", "diff -r a b", "helm show values a/b", "helm template x ./c"],
+)
 def test_recursive_readers_say_that_contents_are_read(text: str) -> None:
     """What lies below has to be known before contents are read."""
     assert roles_of(text) == {Role.CONTENT_BELOW}

@@ -26,6 +26,10 @@ READERS = (
     "git remote -v",
     "git for-each-ref",
     "git shortlog -sn HEAD",
+    "git config user.name",
+    "git add -n .",
+    "git fsck",
+    "git check-ref-format --branch main",
 )
 
 
@@ -39,13 +43,16 @@ def evil(tmp_path: Path) -> Path:
 
 
 def git(directory: Path, command: str, *, forced: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run git as the pack would: nothing in the environment but the path, an empty home, and what is forced."""
+    """Run git as the pack would: nothing in the environment but the path, an empty home, and what is forced (an empty
+    value is one to leave out).
+    """
     environment = {"PATH": os.environ["PATH"], "HOME": str(directory.parent), "GIT_CONFIG_NOSYSTEM": "1"}
+    kept = {name: value for name, value in GIT_ENVIRONMENT if value}
     words = command.split()
     return subprocess.run(
         words,
         cwd=directory,
-        env={**environment, **(dict(GIT_ENVIRONMENT) if forced else {})},
+        env={**environment, **(kept if forced else {})},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
