@@ -101,6 +101,8 @@ class Database:
         return await self._writer.run(look, DEADLINE_S)
 
     async def close(self) -> None:
-        """Finish what is queued and let the files go."""
+        """Finish what is queued and let the files go; a second call does nothing."""
+        if self._writer.closed:
+            return
         await self._writer.run(self._pair.dispose)
         self._writer.close()

@@ -26,6 +26,11 @@ class Writer:
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
 
+    @property
+    def closed(self) -> bool:
+        """Whether it takes nothing more."""
+        return self._closed
+
     async def run(self, work: Callable[[], T], deadline_s: float | None = None) -> T:
         """The result (or the exception) of ``work``, done in the thread after everything queued before it.
 

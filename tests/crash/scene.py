@@ -3,10 +3,11 @@
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Callable, Sequence
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,9 @@ from tests.contract.stage import CHIEF, Setting, Stage
 
 PROJECT = Path(__file__).parents[2]
 COMMAND = "echo ran >> ran.log"
+SECONDS = 30.0
+"""Longer than anything here takes; only a fault meets it."""
+
 RULES = Rulebook(
     (
         Rule("^do it", (call("exec", {"command": COMMAND}), say("It is done."))),
@@ -36,6 +40,7 @@ class Scene:
 
     stage: Stage
     process: Process | None = None
+    wrapper: tuple[str, ...] = ()
 
     @property
     def telegram(self) -> TelegramSimulator:
@@ -43,56 +48,64 @@ class Scene:
         return self.stage.telegram
 
     async def start(self, point: str = "") -> None:
-        """Start a gateway; with a point, one that dies there."""
-        polls = len(self.telegram.calls("getUpdates"))
+        """Start a gateway and wait until it polls; with a point, one that dies there, perhaps before it polls."""
         program = ["-m", "tests.crash.gateway", str(self.stage.config), point]
         if not point:
             program = ["-m", "mtbot.cli.main", "--config", str(self.stage.config), "gateway"]
         environment = {"HOME": str(self.stage.directory), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(PROJECT)}
         environment |= {name: os.environ[name] for name in ("COVERAGE_PROCESS_START",) if name in os.environ}
-        self.process = await asyncio.create_subprocess_exec(
-            sys.executable, *program, cwd=PROJECT, env=environment, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE
-        )
-        process = self.process
-        await self._until(lambda: len(self.telegram.calls("getUpdates")) > polls or process.returncode is not None)
+        with (self.stage.directory / "gateway.err").open("ab") as errors:
+            self.process = await asyncio.create_subprocess_exec(
+                *self.wrapper,
+                sys.executable,
+                *program,
+                cwd=PROJECT,
+                env=environment,
+                stdin=DEVNULL,
+                stdout=DEVNULL,
+                stderr=errors,
+            )
+        await self.until(lambda: self.telegram.bot().queue.is_polled)
 
     async def kill(self) -> None:
         """SIGKILL, unless it is dead already."""
         assert self.process is not None
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(signal.SIGKILL)
-        await self.process.wait()
+        await self.gone()
 
-    async def died(self, seconds: float) -> bool:
-        """Whether the gateway dies within that time."""
+    async def gone(self) -> int:
+        """Wait for the end of the gateway, also of its last poll; its exit status."""
         assert self.process is not None
-        try:
-            async with asyncio.timeout(seconds):
-                await self.process.wait()
-        except TimeoutError:
-            return False
-        return True
+        async with asyncio.timeout(SECONDS):
+            status = await self.process.wait()
+        await self.telegram.wait_for(lambda sim: not sim.bot().queue.is_polled, SECONDS)
+        return status
 
     async def stop(self) -> int:
         """End it as a service manager would."""
         assert self.process is not None
         with contextlib.suppress(ProcessLookupError):
             self.process.terminate()
-        return await self.process.wait()
+        return await self.gone()
 
-    async def _until(self, done: Callable[[], bool], seconds: float = 30.0) -> None:
-        """Wait for that, or for the end of the gateway."""
-        async with asyncio.timeout(seconds):
-            while not done():
-                assert self.process is not None
-                waiting = asyncio.ensure_future(self.process.wait())
-                changed = asyncio.ensure_future(self.telegram.wait_for(lambda _: done(), seconds))
-                await asyncio.wait([waiting, changed], return_when=asyncio.FIRST_COMPLETED)
-                for one in (waiting, changed):
-                    one.cancel()
-                await asyncio.gather(waiting, changed, return_exceptions=True)
-                if self.process.returncode is not None:
-                    return
+    async def until(self, done: Callable[[], bool]) -> bool:
+        """Wait for that; False if the gateway ended first."""
+        await self._unless_it_ends(self.telegram.wait_for(lambda _: done(), SECONDS))
+        return done()
+
+    async def _unless_it_ends(self, work: Coroutine[None, None, object]) -> None:
+        """Await ``work``, or let it go when the gateway ends."""
+        assert self.process is not None
+        ended, working = asyncio.create_task(self.process.wait()), asyncio.create_task(work)
+        try:
+            await asyncio.wait([ended, working], return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                working.result()
+        finally:
+            ended.cancel()
+            working.cancel()
+            await asyncio.gather(ended, working, return_exceptions=True)
 
     def texts(self) -> list[str]:
         """What the bot shows in the chat."""
@@ -103,29 +116,38 @@ class Scene:
         asked = [m for m in self.telegram.chat(CHIEF.id) if m.sender.is_bot and "✅ Approve once" in m.labels]
         return asked[-1] if asked else None
 
-    async def press_if_asked(self) -> None:
+    def asked_in_words(self) -> str:
+        """The command that answers a question of which nobody knows whether its buttons arrived; empty for none."""
+        found = [match[0] for text in self.texts() if (match := re.search("/approve [A-Z0-9]+", text))]
+        return found[-1] if found else ""
+
+    def asked(self) -> bool:
+        """Whether a person can see a question."""
+        return self.question() is not None or bool(self.asked_in_words())
+
+    async def answer(self) -> None:
         """Approve, as a person would who sees the question; a press that nobody answers is let go."""
-        asked = self.question()
-        if asked is not None:
-            with contextlib.suppress(TimeoutError):
-                query = await self.telegram.tap(CHIEF, "✅ Approve once", CHIEF.id)
-                await self.telegram.answer(query, 2)
+        if self.question() is not None:
+            query = await self.telegram.tap(CHIEF, "✅ Approve once", CHIEF.id)
+            await self._unless_it_ends(self.telegram.answer(query, SECONDS))
+        else:
+            await self.telegram.say(CHIEF, None, self.asked_in_words())
 
     async def play(self) -> None:
         """Say it, approve it, wait for the end; ends early when the gateway dies."""
         await self.telegram.say(CHIEF, None, "do it")
-        await self._until(lambda: self.question() is not None)
-        await self.press_if_asked()
-        await self._until(lambda: "It is done." in self.texts())
+        if await self.until(lambda: self.question() is not None):
+            await self.answer()
+            await self.until(lambda: "It is done." in self.texts())
 
     async def settle(self) -> None:
         """With a sound gateway: a person presses what is still open; then the session must answer."""
-        await self._until(lambda: self._told() or self.question() is not None, 15)
+        assert await self.until(lambda: self._told() or self.asked()), "the gateway ended"
         if not self._told():
-            await self.press_if_asked()
-            await self._until(self._told, 15)
+            await self.answer()
+            assert await self.until(self._told), "the gateway ended"
         await self.telegram.say(CHIEF, None, "still there?")
-        await self._until(lambda: "I am here." in self.texts(), 20)
+        assert await self.until(lambda: "I am here." in self.texts()), "the gateway ended"
 
     def _told(self) -> bool:
         """Whether the chat has heard how the call came out."""

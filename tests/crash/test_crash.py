@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import signal
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,11 @@ async def test_a_kill_at_this_point_leaves_an_honest_record_and_a_living_session
     """At most one run, none without its record, a whole chain, a told chat."""
     async with open_scene(tmp_path) as scene:
         await scene.start(point)
-        await scene.play()
-        assert await scene.died(20), f"the gateway never came to the point {point!r}"
+        playing = asyncio.create_task(scene.play())
+        try:
+            assert await scene.gone() == -signal.SIGKILL, "it ended otherwise"
+        finally:
+            await playing
         await scene.start()
         await scene.settle()
         assert await scene.stop() == 143
