@@ -18,6 +18,7 @@ class Cluster:
 
     directory: Path
     user: str
+    keeper: "subprocess.Popen[bytes]"
 
     def dsn(self, database: str) -> str:
         """How to reach one of its databases."""
@@ -50,35 +51,40 @@ def lacking() -> str:
 
 
 def start() -> Cluster:
-    """Start a server in a fresh directory."""
+    """Start a server in a fresh directory; it ends with ``stop``, or with the test run, however that ends."""
+    where = programs()
+    assert where is not None
     user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
     directory = Path(tempfile.mkdtemp(prefix="mtclaw-pg-", dir="/tmp"))
     if os.geteuid() == 0:
         shutil.chown(directory, user)
-    data = directory / "data"
-    _run(directory, user, "initdb", "--pgdata", str(data), "--auth", "trust", "--username", user, "--no-sync")
-    options = f"-c listen_addresses= -c unix_socket_directories={directory} -c fsync=off -c max_connections=40"
-    log = str(directory / "log")
-    _run(directory, user, "pg_ctl", "--pgdata", str(data), "--log", log, "--options", options, "--wait", "start")
-    return Cluster(directory, user)
+    keeper = subprocess.Popen(
+        ["/bin/sh", "-c", _KEEPER, "sh", str(where), str(directory), user],
+        cwd=directory,
+        user=user if os.geteuid() == 0 else None,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert keeper.stdout is not None
+    assert keeper.stdout.readline() == b"ready\n"
+    return Cluster(directory, user, keeper)
 
 
 def stop(cluster: Cluster) -> None:
     """Stop it and remove its files."""
-    data = str(cluster.directory / "data")
-    _run(cluster.directory, cluster.user, "pg_ctl", "--pgdata", data, "--mode", "immediate", "--wait", "stop")
-    shutil.rmtree(cluster.directory)
+    cluster.keeper.communicate(timeout=60)
 
 
-def _run(directory: Path, user: str, program: str, *arguments: str) -> None:
-    where = programs()
-    assert where is not None
-    subprocess.run(
-        [str(where / program), *arguments],
-        cwd=directory,
-        user=user if os.geteuid() == 0 else None,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        check=True,
-        timeout=60,
-    )
+# the pipe on its standard input closes when the test run is over, also by SIGKILL
+_KEEPER = """
+set -e
+"$1/initdb" --pgdata "$2/data" --auth trust --username "$3" --no-sync >&2
+"$1/pg_ctl" --pgdata "$2/data" --log "$2/log" --wait start >&2 --options \
+    "-c listen_addresses= -c unix_socket_directories=$2 -c fsync=off -c max_connections=40"
+echo ready
+cat >/dev/null
+"$1/pg_ctl" --pgdata "$2/data" --mode immediate --wait stop >&2
+rm -rf "$2"
+"""
