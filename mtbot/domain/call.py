@@ -200,12 +200,25 @@ class Stage(StrEnum):
     PERSON = "person"
 
 
+UNCONTAINED = "host, NOT CONTAINED"
+"""The profile of a run that should have been contained on a host that cannot contain it."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallNeeds:
-    """What a contained run is granted beyond the workspace: the network, and path prefixes that it may write."""
+    """What a contained run is granted beyond the workspace: the network, and paths.
+
+    ``write`` and ``read`` hold with everything below; of ``look``, a file may be read and a directory listed.
+    ``repository`` is a directory whose git repository is read. ``looks``: the command only looks, so that the workspace,
+    too, is only for reading.
+    """
 
     network: bool = False
     write: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    look: tuple[str, ...] = ()
+    repository: str = ""
+    looks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +260,7 @@ class Permit:
 
     ``runs`` is the exact text for the shell (empty for other tools). ``seq`` and ``hash`` are the started event's.
     ``targets`` are the resolved paths that the decision was about, in the order of the tool's path arguments: a file
-    tool opens these and no others.
+    tool opens these and no others. ``needs`` is what a contained run is granted.
     """
 
     digest: Digest
@@ -258,6 +271,7 @@ class Permit:
     seq: int
     hash: str
     targets: tuple[str, ...] = ()
+    needs: CallNeeds = CallNeeds()
 
 
 class Status(StrEnum):

@@ -5,13 +5,53 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+HOST, CONTAINED = "host", "contained"
+"""The profiles of a child: with all rights of the user, or with what it was granted and no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grants:
+    """What a contained child gets beyond the system's own directories; all paths are absolute and resolved.
+
+    ``read`` and ``write`` hold with everything below them. Of ``look``, a file may be read and a directory listed.
+    ``programs`` are directories of its PATH. ``repository`` is a directory whose git repository may be read.
+    ``attributes``: modes, owners and times of files may be changed.
+    """
+
+    network: bool = False
+    attributes: bool = False
+    write: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    look: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    repository: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Containment:
+    """What this host can keep a contained child from, each found out by trying.
+
+    ``files``: to read and change what it was not granted; ``network``: to reach anything; ``signals``: to signal what is
+    not its own. ``missing`` says in words what did not hold.
+    """
+
+    files: bool = False
+    network: bool = False
+    signals: bool = False
+    missing: tuple[str, ...] = ()
+
+    @property
+    def ready(self) -> bool:
+        """Whether a command can be called contained here."""
+        return self.files and self.network
+
 
 @dataclass(frozen=True, slots=True)
 class ChildRequest:
     """A program to run, with nothing inherited. ``argv`` is executed as it is; ``timeout`` is in seconds.
 
-    ``id`` is unique among running children. ``profile`` names the containment. ``max_output`` bytes of standard output
-    and error together are kept. ``stdin`` None is /dev/null.
+    ``id`` is unique among running children. ``profile`` names the containment, ``grants`` are read where it is contained.
+    ``max_output`` bytes of standard output and error together are kept. ``stdin`` None is /dev/null.
     """
 
     id: str
@@ -20,7 +60,8 @@ class ChildRequest:
     environment: Mapping[str, str] = field(default_factory=dict)
     timeout: float = 120.0
     max_output: int = 65_536
-    profile: str = "host"
+    profile: str = HOST
+    grants: Grants = Grants()
     stdin: bytes | None = None
 
 

@@ -1,10 +1,11 @@
 """The Children port over the runner: domain values in, domain values out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from mtbot.domain.process import ChildEnd, ChildRequest, ChildStatus
+from mtbot.domain.process import CONTAINED, HOST, ChildEnd, ChildRequest, ChildStatus
+from mtbot.processes.confiner import Confiner
 from mtbot.processes.ending import EndStatus, ProcessEnd, Survivor
-from mtbot.processes.request import HOST, BadRequest, Profile, SpawnRequest
+from mtbot.processes.request import BadRequest, SpawnRequest
 from mtbot.processes.runner import Runner
 
 _STATUS = {
@@ -18,16 +19,17 @@ _STATUS = {
 
 
 class RunnerChildren:
-    """Runs children under named containment profiles; a profile that is not known here is refused, never weakened."""
+    """Runs children on the host or contained; a profile that cannot be had here is refused, never weakened."""
 
-    def __init__(self, runner: Runner, profiles: Mapping[str, Profile] | None = None) -> None:
+    def __init__(self, runner: Runner, confiner: Confiner | None = None) -> None:
+        """Without ``confiner`` there is only the profile host."""
         self._runner = runner
-        self._profiles = {"host": HOST, **(profiles or {})}
+        self._confiner = confiner
 
     async def run(self, request: ChildRequest, on_output: Callable[[bytes], None] | None = None) -> ChildEnd:
         """Run to the end; every failure is a ChildEnd."""
-        profile = self._profiles.get(request.profile)
-        if profile is None:
+        confiner = self._confiner if request.profile == CONTAINED else None
+        if request.profile != HOST and confiner is None:
             return _not_started(f"this host has no containment profile {request.profile}")
         try:
             wanted = SpawnRequest(
@@ -37,12 +39,17 @@ class RunnerChildren:
                 cwd=request.cwd,
                 timeout_seconds=request.timeout,
                 max_output_bytes=request.max_output,
-                profile=profile,
                 stdin=request.stdin,
             )
         except BadRequest as error:
             return _not_started(str(error))
-        return _end(await self._runner.run(wanted, on_output))
+        if confiner is None:
+            return _end(await self._runner.run(wanted, on_output))
+        try:
+            async with confiner.around(wanted, request.grants) as confined:
+                return _end(await self._runner.run(confined, on_output))
+        except OSError as error:
+            return _not_started(f"it could not be given a directory of its own: {error}")
 
     async def stop(self, child: str) -> bool:
         """End a child, or the one that is about to start under that id."""

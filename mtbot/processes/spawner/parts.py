@@ -19,8 +19,13 @@ def _no_new_privileges(_settings: Mapping[str, object]) -> None:
         raise PartFailed("the kernel did not accept no_new_privs")
 
 
+def _limits(settings: Mapping[str, object]) -> None:
+    apply_limits({name: value for name, value in settings.items() if isinstance(value, int)})
+
+
 PARTS: dict[str, Callable[[Mapping[str, object]], None]] = {
     "no_new_privs": _no_new_privileges,
+    "limits": _limits,
     "capabilities": capabilities.drop_all,
     "landlock": landlock.restrict,
     "seccomp": seccomp.filter_calls,
