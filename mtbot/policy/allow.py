@@ -225,8 +225,12 @@ def _operand_trouble(operand: Operand, context: AllowContext) -> str | None:
 
 
 _RUNS_A_PROGRAM = words("""filter.clean filter.smudge filter.process diff.command diff.textconv diff.external include.path
-includeif.path gpg.program gpg.defaultkeycommand core.worktree core.alternaterefscommand core.gitproxy""")
-"""Keys (section.key, the part between them dropped) that the forced environment cannot override."""
+includeif.path gpg.program gpg.defaultkeycommand core.worktree core.alternaterefscommand core.gitproxy man.viewer man.cmd man.path
+submodule.gitlink""")
+"""Keys (section.key, the part between them dropped) that the forced environment cannot override.
+
+`submodule.gitlink` is no key of git: it stands for another repository within this one, whose configuration git obeys.
+"""
 
 
 def repository_trouble(keys: frozenset[str] | None) -> str | None:

@@ -13,6 +13,13 @@ _SPACE = " \t\r\f\v"
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
 _INCLUDES = ("include.", "includeif.")
 
+MAX_INDEX = 64 * 1024 * 1024
+NESTED = "submodule.gitlink"
+"""Stands among the keys for a repository within the repository: git enters it and obeys the configuration there."""
+
+_GITLINK = b"\0\0\xe0\0"
+"""The mode of such an entry in an index."""
+
 
 class Unreadable(Exception):
     """The configuration cannot be read, or says something that only git could follow."""
@@ -60,7 +67,24 @@ def _keys_of(home: Path) -> set[str]:
         text = _content(path)
         if text is not None:
             found |= parse_keys(text)
+    if _holds_repositories(home):
+        found.add(NESTED)
     return found
+
+
+def _holds_repositories(home: Path) -> bool:
+    """Whether the index may name a repository within this one; bytes that only look like it count too."""
+    for path in (home / "index", *home.glob("sharedindex.*")):
+        try:
+            if path.stat().st_size > MAX_INDEX:
+                raise Unreadable(f"{path} is too large")
+            if _GITLINK in path.read_bytes():
+                return True
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise Unreadable(str(error)) from error
+    return False
 
 
 def _content(path: Path) -> str | None:

@@ -155,6 +155,25 @@ def test_what_the_environment_cannot_stop_is_a_need(
     assert repository_trouble(frozenset({f"{parts[0]}.{parts[-1]}"})) is not None
 
 
+def test_a_repository_within_the_repository_really_runs_its_own_programs(repository: Path, evil: Path) -> None:
+    """So its presence alone keeps the pack from matching."""
+    sub = repository / "sub"
+    sub.mkdir()
+    for command in ("git init -q", "git config user.name n", "git config user.email n@example.com"):
+        assert git(sub, command, forced=False).returncode == 0
+    (sub / "g").write_text("a\n")
+    (sub / ".gitattributes").write_text("* filter=x\n")
+    for command in ("git add .", "git commit -q -m x"):
+        assert git(sub, command, forced=False).returncode == 0
+    assert git(repository, "git add sub", forced=False).returncode == 0
+    with (sub / ".git/config").open("a") as file:
+        file.write(f'[filter "x"]\n\tclean = {evil}\n')
+    os.utime(sub / "g", (1, 1))
+    git(repository, "git status")
+    assert (evil.parent / "mark").exists(), "otherwise the need could go"
+    assert repository_trouble(frozenset({"submodule.gitlink"})) is not None
+
+
 def test_reading_does_not_write_the_index(repository: Path) -> None:
     """A look leaves the repository as it was."""
     os.utime(repository / "f", (1, 1))

@@ -166,3 +166,47 @@ def test_a_loop_of_links_is_unreadable(workspace: Path) -> None:
     (workspace / ".git").symlink_to(".git")
     with pytest.raises(Unreadable):
         keys_around(str(workspace))
+
+
+def _git(directory: Path, *words: str) -> None:
+    """Run git with nothing but the path in the environment."""
+    subprocess.run(
+        ["git", "-c", "user.name=n", "-c", "user.email=n@example.com", "-c", "protocol.file.allow=always", *words],
+        cwd=directory,
+        env={"PATH": os.environ["PATH"], "HOME": str(directory.parent)},
+        check=True,
+        capture_output=True,
+    )
+
+
+def test_a_repository_within_the_repository_is_told(workspace: Path) -> None:
+    """Git enters it and obeys a configuration that nobody looked at, also where the index is split."""
+    _git(workspace, "init", "-q")
+    (workspace / "f").write_text("x")
+    _git(workspace, "add", "f")
+    assert repository.NESTED not in keys_around(str(workspace))
+    sub = workspace / "sub"
+    sub.mkdir()
+    _git(sub, "init", "-q")
+    (sub / "g").write_text("x")
+    _git(sub, "add", "g")
+    _git(sub, "commit", "-q", "-m", "x")
+    _git(workspace, "-c", "advice.addEmbeddedRepo=false", "add", "sub")
+    assert repository.NESTED in keys_around(str(workspace))
+    _git(workspace, "update-index", "--split-index")
+    assert repository.NESTED in keys_around(str(workspace))
+
+
+def test_an_index_that_cannot_be_looked_through_is_unreadable(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too large, or no file."""
+    _git(workspace, "init", "-q")
+    (workspace / "f").write_text("x")
+    _git(workspace, "add", "f")
+    monkeypatch.setattr(repository, "MAX_INDEX", 10)
+    with pytest.raises(Unreadable, match="too large"):
+        keys_around(str(workspace))
+    monkeypatch.setattr(repository, "MAX_INDEX", 1000)
+    (workspace / ".git" / "index").unlink()
+    (workspace / ".git" / "index").mkdir()
+    with pytest.raises(Unreadable):
+        keys_around(str(workspace))
