@@ -38,10 +38,17 @@ MAX_REASON = 500
 _TITLES = {
     "exec": "Run this on {host}?",
     "write_file": "Run this on {host}? Write a file",
+    "trash": "Move to trash on {host}?",
     "read_file": "Run this on {host}? Read a file",
     "list_dir": "Run this on {host}? List a directory",
     "web_fetch": "Run this on {host}? Fetch a page",
 }
+
+
+_DONE = {"trash": "moved"}
+"""What a tool did, in one word, where there is a better one than that it is done."""
+
+DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +123,9 @@ class Cards:
             )
         else:
             lines.append(self._line(f"as {self._place.user}"))
+        if asked.kept_days:
+            day = self._clock.day_text(self._clock.now_ms() + asked.kept_days * DAY_MS)
+            lines.append(self._line(f"Can be restored until {day}."))
         lines.append(self._line(f"Why I ask: {asked.why.rstrip('.')}."))
         if asked.masked:
             noun = "value is" if asked.masked == 1 else "values are"
@@ -179,11 +189,20 @@ class Cards:
         return approval.card.closed(self._line(f"Expired {at}, nothing ran."), choices=again)
 
     def ended(self, approval: Approval, decider: str, outcome: Outcome) -> Card:
-        """The question after its call ended: who approved and how it went."""
+        """The question after its call ended: who approved, how it went, and a way back where there is one."""
+        how = _DONE.get(approval.tool, "") if outcome.status is Status.OK else ""
+        back = (Choice("↩ Undo", ChoiceAction.UNDO, approval.token),) if outcome.undo else ()
+        return approval.card.closed(self._approved(approval, decider, how or ending(outcome)), choices=back)
+
+    def undone(self, approval: Approval, decider: str, by: str, at_ms: int) -> Card:
+        """The question after ``by`` brought back what its call had taken away."""
+        said = f"↩ Undone by {_cut(_seen(by), MAX_NAME)} {self._clock.clock_text(at_ms)}"
+        how = _DONE.get(approval.tool, "done")
+        return approval.card.closed(self._approved(approval, decider, how), self._line(said))
+
+    def _approved(self, approval: Approval, decider: str, how: str) -> SafeText:
         at = self._clock.clock_text(approval.ruling.at_ms) if approval.ruling else ""
-        return approval.card.closed(
-            self._line(f"✅ Approved once by {_cut(_seen(decider), MAX_NAME)} {at} · {ending(outcome)}")
-        )
+        return self._line(f"✅ Approved once by {_cut(_seen(decider), MAX_NAME)} {at} · {how}")
 
     def taken_back(self, approval: Approval, by: str, at_ms: int) -> Card:
         """The question after its turn was stopped between the yes and the start."""

@@ -170,6 +170,18 @@ class Desk:
         card = self._cards.taken_back(approval, self._people().name(by), self._clock.now_ms())
         await self._say(OutboxItem(OutKind.EDIT, approval.place, card=card, approval=approval.id, silent=True))
 
+    async def undone(self, approval: Approval, by: Actor) -> None:
+        """Put below an approved question that ``by`` brought back what its call had taken away. Best effort."""
+        if approval.ruling is None:
+            return
+        people = self._people()
+        card = self._cards.undone(approval, people.name(approval.ruling.decider), people.name(by), self._clock.now_ms())
+        await self._say(OutboxItem(OutKind.EDIT, approval.place, card=card, approval=approval.id, silent=True))
+
+    def check_undo(self, row: Approval, by: Actor) -> None:
+        """NotAllowed unless ``by`` could decide the question now: a way back is theirs who have a say about the way."""
+        self._check(row, Ruling(ApprovalState.APPROVED, by, Via.BUTTON, self._clock.now_ms()))
+
     async def refused(self, call: Call, shown: SafeText, decision: Decision) -> None:
         """Tell the chat what was not run, by which rule, and what its owner could do about it."""
         card = self._cards.refused(shown, decision)

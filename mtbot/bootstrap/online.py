@@ -12,11 +12,14 @@ import structlog
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded
 from mtbot.bootstrap.system import short_host, user_name
+from mtbot.bootstrap.trash import keeper_of
 from mtbot.config.service import JobSettings, SessionKind
-from mtbot.domain.errors import Ambiguous, ChannelError, ConfigError, Throttled, Unreachable
+from mtbot.domain.errors import Ambiguous, ChannelError, ConfigError, StateError, Throttled, Unreachable
 from mtbot.domain.ids import BotName, ChatId, ThreadId
 from mtbot.domain.record import InboxRow
 from mtbot.domain.turn import Address, Inbound, SurfaceName
+from mtbot.gate.facts import FactFinder
+from mtbot.gate.undo import Ground, TrashKeeper
 from mtbot.gateway.commands import About, Commands, CommandStores
 from mtbot.gateway.intake import Intake, IntakeFrame, IntakeStores
 from mtbot.gateway.lifecycle import Gateway, Parts, Service
@@ -96,7 +99,13 @@ def build_gateway(engine: Engine) -> "Running":
     )
     frame = IntakeFrame(engine.loaded.clock, engine.loaded.redactor, ways, engine.wake, lambda: engine.loaded.people)
     intake = Intake(
-        engine.desk, engine.lanes, commands, IntakeStores(stores.inbox, stores.outbox, stores.consents), frame
+    running.trash = keeper_of(engine.office, Ground(engine.profiles.gate, FactFinder(engine.profiles.world())))
+        engine.desk,
+        engine.lanes,
+        commands,
+        IntakeStores(stores.inbox, stores.outbox, stores.consents),
+        frame,
+        running.trash,
     )
     commands.doing = engine.turns.doing
     running.intake, running.commands = intake, commands
@@ -111,6 +120,7 @@ class Running:
     intake: Intake
     commands: Commands
 
+    trash: TrashKeeper
     def __init__(self, engine: Engine, ways: BotWays) -> None:
         self._engine = engine
         self._ways = ways
@@ -211,6 +221,7 @@ class Running:
         await self._engine.office.stores.trail.begin(self._engine.loaded.clock.now_ms())
         await self._engine.office.stores.cron_runs.sweep(self._engine.loaded.clock.now_ms())
         swept = await self._engine.recovery.sweep(tuple(pollers), address_of)
+        await self._expire_trash()
         if swept.interrupted or swept.cut or swept.again:
             _log.warning(
                 "gateway.recovered", interrupted=swept.interrupted, cut_turns=swept.cut, taken_up=len(swept.again)
@@ -218,6 +229,16 @@ class Running:
         return swept.again
 
     def _cron(self) -> "Scheduler | None":
+    async def _expire_trash(self) -> None:
+        """Remove what was kept for long enough; a trash that cannot be read is no reason not to serve."""
+        try:
+            gone = await self.trash.expire()
+        except StateError as error:
+            _log.error("trash.not_expired", error=str(error))
+            return
+        if gone:
+            _log.info("trash.expired", entries=[one.id for one in gone])
+
         if not self._engine.loaded.settings.cron.enabled:
             return None
         self.scheduler = build_scheduler(self._engine)

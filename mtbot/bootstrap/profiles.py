@@ -9,6 +9,7 @@ from mtbot.agent.context import Persona, system_prompt
 from mtbot.agent.loop import Mind
 from mtbot.bootstrap.offline import Loaded
 from mtbot.bootstrap.system import home_directory, short_host, system_name, user_name
+from mtbot.bootstrap.trash import bin_of
 from mtbot.config.compile import compile_rules
 from mtbot.config.regular_file import NotReadable, read_regular
 from mtbot.config.settings import Profile
@@ -23,6 +24,7 @@ from mtbot.tools.exec import ExecSettings, ExecTool
 from mtbot.tools.file_access import FileSettings
 from mtbot.tools.files import ReadFileTool, WriteFileTool
 from mtbot.tools.listing import ListDirTool
+from mtbot.tools.trash import TrashTool
 from mtbot.tools.world import HostWorld
 
 MAX_PROMPT_FILE = 262_144
@@ -158,13 +160,16 @@ class Profiles:
                 ExecTool(self._kit.children, ExecSettings(environment, settings.exec.max_output_bytes), masker)
             )
         if settings.filesystem.enabled:
+            bin_ = bin_of(self._kit.loaded, settings.trash)
             files = FileSettings(
                 rules.roots,
                 settings.filesystem.max_read_bytes,
                 settings.filesystem.max_write_bytes,
                 closed=lambda path: rules.denied_path(path) is not None or is_sensitive(path, rules.places),
+                bin=bin_,
             )
             tools += [ReadFileTool(files, masker), WriteFileTool(files, masker), ListDirTool(files, masker)]
+            tools.append(TrashTool(files, bin_, masker))
         if settings.web_fetch.enabled:
             from mtbot.tools.web import WebFetchTool, WebSettings
 

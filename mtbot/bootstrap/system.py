@@ -32,6 +32,12 @@ class SystemClock:
         today = datetime.fromtimestamp(self.now_ms() / 1000, self._zone).date()
         return at.strftime("%H:%M") if at.date() == today else at.strftime("%a %d %b %H:%M")
 
+    def day_text(self, at_ms: int) -> str:
+        """``30 December``; with the year when that is not this one."""
+        at = datetime.fromtimestamp(at_ms / 1000, self._zone)
+        day = f"{at.day} {at.strftime('%B')}"
+        return day if at.year == datetime.fromtimestamp(self.now_ms() / 1000, self._zone).year else f"{day} {at.year}"
+
 
 class RandomNames:
     """Identifiers from the system's random source."""

@@ -39,6 +39,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("approvals", "mtbot.cli.approvals", "approvals", "What was proposed, who decided, how it ended."),
     Verb("audit", "mtbot.cli.audit", "audit", "The record: verify, acknowledge, export."),
     Verb("sessions", "mtbot.cli.sessions", "sessions", "Conversations: list, show, rm."),
+    Verb("trash", "mtbot.cli.trash", "trash", "What the tools took away: list, restore, empty."),
     Verb("policy", "mtbot.cli.policy", "policy", "What would happen to a command, and why."),
     Verb("config", "mtbot.cli.config", "config", "The configuration: path, show, validate, reference."),
     Verb("demo", "mtbot.cli.demo", "demo", "The whole bot on this machine, without Telegram or a model.", spawns=True),

@@ -25,6 +25,7 @@ from mtbot.config.values import (
     resolve_path,
     secret_name,
     size,
+    whole,
 )
 from mtbot.policy import argv_pattern
 
@@ -299,6 +300,15 @@ class FilesystemSettings(Section):
     max_write_bytes: Annotated[int, size(64 * _MIB)] = key(1048576, says="Most that one write may hold.")
 
 
+class TrashSettings(Section):
+    """Where files go that the tools take away or overwrite; it lies in the state directory."""
+
+    max_bytes: Annotated[int, size(1024 * 1024 * _MIB)] = key(
+        1024 * _MIB, says="Most that the trash holds; what does not fit is not taken away."
+    )
+    keep_days: Annotated[int, whole(1, 3650)] = key(30, says="Days after which a start removes what lies there.")
+
+
 class WebFetchSettings(Section):
     """The tool that fetches a public web page."""
 
@@ -313,6 +323,7 @@ class ToolsSettings(Section):
 
     exec: ExecSettings = key(says="")
     filesystem: FilesystemSettings = key(says="")
+    trash: TrashSettings = key({}, says="")
     web_fetch: WebFetchSettings = key({}, says="")
     denied_path: tuple[DeniedPath, ...] = key((), says="Paths that no tool may touch, whoever approves.")
     denied_command: tuple[DeniedPath, ...] = key((), says="Programs that never run, whoever approves.")

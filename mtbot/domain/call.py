@@ -44,11 +44,15 @@ class Access(StrEnum):
 
     READ = "read"
     WRITE = "write"
+    REMOVE = "remove"
 
 
 @dataclass(frozen=True, slots=True)
 class PathArg:
-    """An argument of a tool that names a path, and what the tool does there."""
+    """An argument of a tool that names a path or a list of paths, and what the tool does there.
+
+    REMOVE is a write that takes away what lies there, with everything below it.
+    """
 
     name: str
     access: Access
@@ -56,7 +60,10 @@ class PathArg:
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """What the model is told about a tool (name, description, JSON schema) and what policy is told (the rest)."""
+    """What the model is told about a tool (name, description, JSON schema) and what policy is told (the rest).
+
+    ``kept_days``: what it takes away can be brought back for so many days; 0 means not at all.
+    """
 
     name: str
     description: str
@@ -67,6 +74,7 @@ class ToolSpec:
     path_args: tuple[PathArg, ...] = ()
     target_arg: str | None = None
     parallel_safe: bool = False
+    kept_days: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +135,28 @@ class TargetKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Weight:
+    """How much lies at a path: names that are no directories, and bytes; not ``whole``: there is more than that."""
+
+    files: int
+    size: int
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """A path that a call touches: as it was written, where it leads, what lies there.
 
     ``path`` is absolute with every link resolved (for a missing leaf: through its nearest existing ancestor).
+    ``removed``: it would be taken away, and ``weight`` says how much that is, where somebody could look.
     """
 
     written: str
     path: str
     kind: TargetKind
     write: bool = False
+    removed: bool = False
+    weight: Weight | None = None
 
 
 class Below(StrEnum):
@@ -289,7 +309,8 @@ class Outcome:
     """What became of a call, masked: ``text`` is what the model reads, the numbers are what the record keeps.
 
     ``duration_ms`` is wall time; ``dropped`` counts output bytes that were not kept; ``lines`` counts output lines.
-    ``survivors`` describes processes that could not be ended. ``tainted``: the text came from outside.
+    ``survivors`` describes processes that could not be ended. ``tainted``: the text came from outside. ``undo`` names
+    what the call left in the trash, from where a person can bring it back.
     """
 
     status: Status
@@ -300,3 +321,4 @@ class Outcome:
     lines: int = 0
     survivors: tuple[str, ...] = ()
     tainted: bool = False
+    undo: str = ""

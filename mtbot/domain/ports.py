@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from mtbot.domain.call import Below, Call, Decision, Facts, Outcome, Permit, Target, ToolSpec
+from mtbot.domain.call import Below, Call, Decision, Facts, Outcome, Permit, Target, ToolSpec, Weight
 from mtbot.domain.ids import ApprovalId, BotName, CallId, Digest, SafeText, SessionId, TurnId
 from mtbot.domain.model import ModelAnswer, ModelRequest
 from mtbot.domain.record import (
@@ -35,6 +35,10 @@ class Clock(Protocol):
 
     def clock_text(self, at_ms: int) -> str:
         """That moment as people read it here: ``19:36``, with a weekday when it is not today."""
+        ...
+
+    def day_text(self, at_ms: int) -> str:
+        """The day of that moment: ``30 December``, with the year when it is not this one."""
         ...
 
 
@@ -87,6 +91,10 @@ class World(Protocol):
 
     async def below(self, path: str) -> Below:
         """What lies below a directory; UNKNOWN when there is too much to look through."""
+        ...
+
+    async def weigh(self, path: str) -> Weight | None:
+        """How much lies at a resolved path, looked at for a moment only; None if nobody could look."""
         ...
 
     async def repository_keys(self, directory: str) -> frozenset[str] | None:
@@ -344,7 +352,8 @@ class Question:
     """What the gate wants a person to decide, before it is a card.
 
     ``display`` is the whole command or target as it will be shown, masked and made visible. ``detail`` are the lines
-    that say what is in it; ``why`` the reason for asking. ``elevates``: only the host can approve.
+    that say what is in it; ``why`` the reason for asking. ``elevates``: only the host can approve. ``kept_days``: for
+    so long what the call takes away can be brought back.
     """
 
     call: Call
@@ -355,6 +364,7 @@ class Question:
     why: SafeText
     masked: int = 0
     elevates: bool = False
+    kept_days: int = 0
 
 
 class Signs(Protocol):

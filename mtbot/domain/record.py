@@ -131,6 +131,7 @@ class ChoiceAction(StrEnum):
     ASK_AGAIN = "again"
     STOP = "stop"
     DISMISS = "dismiss"
+    UNDO = "undo"
 
 
 @dataclass(frozen=True, slots=True)

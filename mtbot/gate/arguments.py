@@ -18,7 +18,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict,
 }
 _NOTES = frozenset({"type", "description", "title", "default", "examples"})
-_UNDERSTOOD = _NOTES | {"enum", "minimum", "maximum", "items"}
+_UNDERSTOOD = _NOTES | {"enum", "minimum", "maximum", "items", "minItems", "maxItems"}
 _TOP = _NOTES | {"properties", "required", "additionalProperties", "$schema"}
 _UNCHECKED = "has a schema that cannot be checked"
 _MAX_LENGTH = 2_000_000
@@ -120,8 +120,8 @@ def _fault(item: object, rule: Mapping[str, object]) -> str:
         return f"must be one of {', '.join(map(str, allowed))}"
     if isinstance(item, int | float):
         return _out_of_range(item, rule.get("minimum"), rule.get("maximum"))
-    if isinstance(item, list) and "items" in rule:
-        return _bad_item(item, rule["items"])
+    if isinstance(item, list):
+        return _wrong_count(len(item), rule.get("minItems"), rule.get("maxItems")) or _bad_item(item, rule)
     return ""
 
 
@@ -135,7 +135,19 @@ def _out_of_range(item: float, low: object, high: object) -> str:
     return ""
 
 
-def _bad_item(items: Sequence[object], rule: object) -> str:
+def _wrong_count(count: int, low: object, high: object) -> str:
+    if isinstance(low, int) and count < low:
+        return f"must have at least {low} item{'' if low == 1 else 's'}"
+    if isinstance(high, int) and count > high:
+        return f"must have at most {high} item{'' if high == 1 else 's'}"
+    return ""
+
+
+def _bad_item(items: Sequence[object], of: Mapping[str, object]) -> str:
+    """What is wrong with the first item that is wrong; without ``items`` in the rule any item will do."""
+    if "items" not in of:
+        return ""
+    rule = of["items"]
     if not isinstance(rule, Mapping):
         return _UNCHECKED
     faults = ((number, _fault(item, rule)) for number, item in enumerate(items, 1))

@@ -19,7 +19,7 @@ from mtbot.gate import answers
 from mtbot.gate.events import Events
 from mtbot.policy.classify import read_verdict
 from mtbot.policy.effects import Prepared
-from mtbot.policy.explain import card_lines
+from mtbot.policy.explain import card_lines, target_line
 from mtbot.policy.people import People
 from mtbot.policy.ruleset import RuleSet
 from mtbot.redaction.display import display
@@ -100,6 +100,7 @@ class Consent:
             why=self._short(decision.reason),
             masked=self._masker.count(subject),
             elevates=decision.elevates,
+            kept_days=prepared.spec.kept_days,
         )
         return await self._judges.desk.ask(question, state)
 
@@ -131,7 +132,7 @@ class Consent:
 def _subject(call: Call, facts: Facts) -> str:
     """What a question about another tool shows: its target, and all that would be written."""
     if facts.targets:
-        lines = [target.path for target in facts.targets]
+        lines = [target_line(target, facts.home) for target in facts.targets]
     else:
         lines = [f"{value}" for name, value in sorted(call.arguments.items()) if name == "url"]
     content = call.arguments.get("content")

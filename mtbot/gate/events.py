@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from mtbot.domain.call import Call, Decision, Facts, Outcome, Stage, Status, Verdict
-from mtbot.domain.ids import Digest
+from mtbot.domain.ids import Digest, SafeText
 from mtbot.domain.ports import Clock, Masker
 from mtbot.domain.record import Approval, AuditEvent, EventDraft, EventKind, Via, Word
 from mtbot.redaction.display import display
@@ -13,6 +13,14 @@ MAX_COMMAND = 65_536
 
 MAX_TOOL = 64
 """Characters of a tool's name that the record keeps."""
+
+
+_LEFT_OUT = frozenset({"content", "old", "new"})
+"""Arguments that hold whole texts; the digest covers them."""
+
+
+def _told(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def kept(text: str) -> str:
@@ -29,6 +37,10 @@ class Events:
     def __init__(self, clock: Clock, masker: Masker) -> None:
         self._clock = clock
         self._masker = masker
+
+    def masked(self, text: str) -> SafeText:
+        """``text``, fit to be told."""
+        return self._masker.mask(text)
 
     def base(self, kind: EventKind, call: Call, message: int | None) -> EventDraft:
         """An event about ``call`` with nothing decided yet."""
@@ -55,7 +67,9 @@ class Events:
     def _subject(self, call: Call) -> str:
         if call.tool == "exec":
             return kept(str(self._masker.mask(call.command)))
-        shown = " ".join(f"{name}={value}" for name, value in sorted(call.arguments.items()) if name != "content")
+        shown = " ".join(
+            f"{name}={_told(value)}" for name, value in sorted(call.arguments.items()) if name not in _LEFT_OUT
+        )
         return kept(str(self._masker.mask(shown)))
 
     def line(self, call: Call) -> str:

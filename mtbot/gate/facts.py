@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from mtbot.domain.call import Below, Call, Facts, Target
 from mtbot.domain.ports import World
 from mtbot.domain.turn import surface
-from mtbot.policy.effects import Prepared
+from mtbot.policy.effects import PathWant, Prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class FactFinder:
             below[word] = await world.below(resolved[word])
         keys = await world.repository_keys(directory) if wants.repository else None
         programs, digests = await self._scripts(wants.programs, wants.scripts, directory)
-        targets = [await self._target(path.written, path.write, call.cwd) for path in wants.targets]
+        targets = [await self._target(path, call.cwd) for path in wants.targets]
         return Facts(
             cwd=call.cwd,
             directory=directory,
@@ -69,9 +69,10 @@ class FactFinder:
             named_urls=tuple(named_urls),
         )
 
-    async def _target(self, written: str, write: bool, cwd: str) -> Target:
-        found = await self._world.resolve(written, cwd)
-        return Target(found.written, found.path, found.kind, write=write)
+    async def _target(self, want: PathWant, cwd: str) -> Target:
+        found = await self._world.resolve(want.written, cwd)
+        weight = await self._world.weigh(found.path) if want.remove else None
+        return Target(found.written, found.path, found.kind, write=want.write, removed=want.remove, weight=weight)
 
     async def _scripts(
         self, words: Sequence[str], scripts: Sequence[str], directory: str

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from mtbot.approvals.desk import Desk
-from mtbot.domain.errors import AlreadyDecided, ChannelError, NoSuchApproval, NotAllowed, StorageError
+from mtbot.domain.errors import AlreadyDecided, ChannelError, NoSuchApproval, NotAllowed, StateError, StorageError
 from mtbot.domain.ids import ApprovalId, ChatId
 from mtbot.domain.ports import Clock, Consents, Deliverer, Inbox, Masker, Outbox
 from mtbot.domain.record import (
@@ -24,6 +24,7 @@ from mtbot.domain.record import (
     Ruling,
     Via,
 )
+from mtbot.domain.trash import Undo
 from mtbot.domain.turn import Address, Inbound, InboundKind, SurfaceName
 from mtbot.gateway.commands import Commands
 from mtbot.gateway.lanes import Lanes, Offered
@@ -56,12 +57,15 @@ class IntakeFrame:
 class Intake:
     """Takes in one inbound at a time."""
 
-    def __init__(self, desk: Desk, lanes: Lanes, commands: Commands, stores: IntakeStores, frame: IntakeFrame) -> None:
+    def __init__(
+        self, desk: Desk, lanes: Lanes, commands: Commands, stores: IntakeStores, frame: IntakeFrame, back: Undo
+    ) -> None:
         self._desk = desk
         self._lanes = lanes
         self._commands = commands
         self._stores = stores
         self._frame = frame
+        self._back = back
         self._told_groups: set[tuple[str, int]] = set()
         self.ignored: Counter[Admission] = Counter()
 
@@ -163,6 +167,8 @@ class Intake:
             await self._rule(inbound, approval, ApprovalState.DENIED, Via.BUTTON, "")
         elif word == ChoiceAction.ASK_AGAIN:
             await self._ask_again(inbound, approval)
+        elif word == ChoiceAction.UNDO:
+            await self._undo(inbound, approval)
         else:
             await self._note(inbound, "This button does nothing any more.")
 
@@ -173,8 +179,8 @@ class Intake:
         except AlreadyDecided as lost:
             at = self._frame.clock.clock_text(lost.at_ms)
             what = "expired, nothing ran" if lost.state == ApprovalState.EXPIRED else f"{lost.state} by {lost.decider}"
-            await self._answer(inbound, f"Already {what} {at}.")
             self._lanes.resume(approval.address.session, approval.id)
+            await self._answer(inbound, f"Already {what} {at}.")
         except NotAllowed as refused:
             await self._answer(inbound, refused.message)
         except StorageError as error:
@@ -201,6 +207,16 @@ class Intake:
         offered = self._lanes.offer(approval.address.session, again)
         taken = offered in (Offered.STARTED, Offered.QUEUED, Offered.KEPT)
         await self._note(inbound, "Asking again." if taken else "I am still working on earlier messages; try again.")
+
+    async def _undo(self, inbound: Inbound, approval: Approval) -> None:
+        try:
+            self._desk.check_undo(approval, inbound.sender)
+            await self._back.undo(approval, inbound.sender, Via.BUTTON)
+        except (NotAllowed, StateError) as refused:
+            await self._note(inbound, str(self._frame.masker.mask(refused.message)))
+        else:
+            await self._note(inbound, "Restored.")
+            await self._desk.undone(approval, inbound.sender)
 
     async def _answer(self, inbound: Inbound, text: str) -> None:
         """Tell the person: a note on the button, or a line where there was none."""

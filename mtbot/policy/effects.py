@@ -26,10 +26,11 @@ _CODE_FLAGS = ("-c", "-e", "-m", "--eval", "--command", "-p", "--print")
 
 @dataclass(frozen=True, slots=True)
 class PathWant:
-    """A path that a tool would read or write."""
+    """A path that a tool would read, write, or take away (which is a write, too)."""
 
     written: str
     write: bool
+    remove: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +96,18 @@ def prepare(call: Call, spec: ToolSpec, rules: RuleSet) -> Prepared:
 
 
 def _targets(call: Call, spec: ToolSpec) -> tuple[PathWant, ...]:
-    wanted = []
-    for argument in spec.path_args:
-        value = call.arguments.get(argument.name)
-        if isinstance(value, str):
-            wanted.append(PathWant(value, argument.access is Access.WRITE))
-    return tuple(wanted)
+    return tuple(
+        PathWant(path, argument.access is not Access.READ, argument.access is Access.REMOVE)
+        for argument in spec.path_args
+        for path in _paths(call.arguments.get(argument.name))
+    )
+
+
+def _paths(value: object) -> tuple[str, ...]:
+    """The paths that an argument names: itself, or each text of a list."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list | tuple) else ()
 
 
 def _scripts(commands: tuple[SimpleCommand, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -190,6 +190,24 @@ def _outside(prepared: Prepared, target: Target) -> Decision | None:
         return _refuse(prepared, TOOL_STAGE, "workspace-root", f"{root.path} is open for reading only")
     if target.kind is TargetKind.OTHER:
         return _refuse(prepared, TOOL_STAGE, "path.special", f"{target.written} is neither a file nor a directory")
+    return _taken_along(prepared, target) if target.removed else None
+
+
+def _taken_along(prepared: Prepared, target: Target) -> Decision | None:
+    """What no one can approve to take away: nothing at all, and a directory together with what is not its own."""
+    rules = prepared.rules
+    if target.kind is TargetKind.MISSING:
+        return _refuse(prepared, TOOL_STAGE, "path.missing", f"{target.written} does not exist")
+    below = target.path.rstrip("/") + "/"
+    for entry in rules.denied_paths:
+        if entry.startswith(below):
+            return _refuse(prepared, TOOL_STAGE, "denied_path", f"{target.written} holds {entry}, a denied path")
+    for root in rules.roots:
+        if root.path == target.path or root.path.startswith(below):
+            return _refuse(prepared, TOOL_STAGE, "root.whole", f"{root.path} is a root of the file tools as a whole")
+    for own in rules.places.own:
+        if own == target.path or own.startswith(below):
+            return _refuse(prepared, TOOL_STAGE, "path.own", f"{target.written} holds files of mtclaw itself")
     return None
 
 

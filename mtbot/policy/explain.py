@@ -1,6 +1,6 @@
 """A decision in words, for the question and for ``mtclaw policy explain``; says what is known and never "safe"."""
 
-from mtbot.domain.call import Decision, Facts
+from mtbot.domain.call import Decision, Facts, Target, TargetKind
 from mtbot.policy import never
 from mtbot.policy.effects import Prepared
 from mtbot.policy.lexer import Literal, NotLiteral
@@ -103,6 +103,28 @@ def card_lines(prepared: Prepared, facts: Facts) -> tuple[str, ...]:
     if facts.tainted:
         lines.append("This turn has read text from outside (a page or a file), which may have asked for this.")
     return tuple(lines)
+
+
+def target_line(target: Target, home: str) -> str:
+    """A path as a question shows it; of what would be taken away also how much it is: ``~/old   (14 files, 3.1 MB)``."""
+    weight = target.weight
+    if not target.removed:
+        return target.path
+    inside = home != "/" and target.path.startswith(f"{home}/")
+    shown = f"~{target.path[len(home) :]}" if inside else target.path
+    if weight is None:
+        return f"{shown}   (nobody could look how much it is)"
+    files = "" if target.kind is TargetKind.FILE else f"{weight.files} file{'' if weight.files == 1 else 's'}, "
+    return f"{shown}   ({'' if weight.whole else 'more than '}{files}{size_text(weight.size)})"
+
+
+def size_text(size: int) -> str:
+    """Bytes in the unit that people read: ``812 bytes``, ``3.1 MB``, ``2 GB``; a thousand to the next unit."""
+    if size < 1000:
+        return f"{size} byte{'' if size == 1 else 's'}"
+    power = next((power for power in range(1, 4) if size < 999.95 * 1000**power), 4)
+    shown = f"{size / 1000**power:.1f}".removesuffix(".0")
+    return f"{shown} {('kB', 'MB', 'GB', 'TB')[power - 1]}"
 
 
 def explained(prepared: Prepared, facts: Facts, decision: Decision) -> tuple[str, ...]:

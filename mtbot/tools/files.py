@@ -12,7 +12,7 @@ from mtbot.domain.ids import SafeText
 from mtbot.domain.ports import Masker
 from mtbot.tools import replacement, roots
 from mtbot.tools.blocking import off_loop
-from mtbot.tools.file_access import FileAccess, FileSettings, Invalid, number_of, text_of
+from mtbot.tools.file_access import FileAccess, FileSettings, Invalid, Told, number_of, text_of
 from mtbot.tools.listing import ListDirTool
 from mtbot.tools.replacement import WriteMode, Written
 from mtbot.tools.roots import PathRefused
@@ -145,12 +145,15 @@ class WriteFileTool:
         """How many bytes the file has now. On any failure it is as it was."""
         del progress
 
-        async def write() -> str:
+        async def write() -> Told:
             content = self._content(call)
             path, done = await off_loop(lambda: self._write(call, permit, content), self._settings.timeout)
             self._settings.seen.remember(call.turn, path, done.stamp)
             verb = "created" if done.created else "written"
-            return f"{verb}: {path}\nbytes given: {len(content)}\nsize now: {done.stamp.size} bytes"
+            kept = f"\nthe old version is kept in the trash: {done.kept}" if done.kept else ""
+            return Told(
+                f"{verb}: {path}\nbytes given: {len(content)}\nsize now: {done.stamp.size} bytes{kept}", done.kept
+            )
 
         return await self._access.run(call, "Not written", write)
 
@@ -174,4 +177,5 @@ class WriteFileTool:
     def _write(self, call: Call, permit: Permit, content: bytes) -> tuple[str, Written]:
         path = self._access.admit(permit, Access.WRITE).path
         mode = WriteMode(text_of(call, "mode", WriteMode.OVERWRITE.value))
-        return path, replacement.write(path, content, mode, self._settings.seen.recall(call.turn, path))
+        known = self._settings.seen.recall(call.turn, path)
+        return path, replacement.write(path, content, mode, known, self._settings.keep(path, call))

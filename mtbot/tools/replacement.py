@@ -10,6 +10,7 @@ import errno
 import os
 import secrets
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -35,16 +36,26 @@ class WriteMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a write did: the file's new state, and whether there was none before."""
+    """What a write did: the file's new state, whether there was none before, and what the old one is kept as."""
 
     stamp: Stamp
     created: bool
+    kept: str = ""
 
 
-def write(path: str, data: bytes, mode: WriteMode, known: Stamp | None) -> Written:
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """What is done with an old version before it is overwritten: ``take`` an open file, which gives a name, or ``drop`` it."""
+
+    take: Callable[[int], str]
+    drop: Callable[[str], None]
+
+
+def write(path: str, data: bytes, mode: WriteMode, known: Stamp | None, keep: Keep | None = None) -> Written:
     """Put ``data`` into the file at a resolved path; missing directories are made.
 
     ``known`` is the state in which the writer has read the file; overwriting needs it, and the file must still be in it.
+    What is overwritten is given to ``keep`` first, and stays there only if it was overwritten indeed.
     PathRefused says what speaks against the write; OSError is the machine's. In both cases the file is as it was.
     """
     parent, name = roots.parted(path)
@@ -55,7 +66,17 @@ def write(path: str, data: bytes, mode: WriteMode, known: Stamp | None) -> Writt
         _object(old, mode, known)
         if not os.access(name, os.W_OK, dir_fd=held, effective_ids=os.access in os.supports_effective_ids):
             raise PathRefused("is write-protected")
-        return Written(_replace(held, name, old, path, data, mode), created=False)
+        with roots.regular_file(path) as before:
+            if Stamp.of(os.fstat(before)) != Stamp.of(old):
+                raise PathRefused(_CHANGED)
+            if mode is WriteMode.APPEND or keep is None:
+                return Written(_replace(held, name, old, before, data, mode), created=False)
+            kept = keep.take(before)
+            try:
+                return Written(_replace(held, name, old, before, data, mode), created=False, kept=kept)
+            except BaseException:
+                keep.drop(kept)
+                raise
 
 
 def _object(old: os.stat_result, mode: WriteMode, known: Stamp | None) -> None:
@@ -92,11 +113,9 @@ def _new(held: int, name: str, data: bytes) -> Stamp:
             raise
 
 
-def _replace(held: int, name: str, old: os.stat_result, path: str, data: bytes, mode: WriteMode) -> Stamp:
-    with _Temporary(held, 0o600) as temporary, roots.regular_file(path) as before:
-        if Stamp.of(os.fstat(before)) != Stamp.of(old):
-            raise PathRefused(_CHANGED)
-        _keep(before, temporary.descriptor, old)
+def _replace(held: int, name: str, old: os.stat_result, before: int, data: bytes, mode: WriteMode) -> Stamp:
+    with _Temporary(held, 0o600) as temporary:
+        carry_over(before, temporary.descriptor, old)
         if mode is WriteMode.APPEND:
             temporary.copy(before)
         temporary.fill(data)
@@ -107,7 +126,7 @@ def _replace(held: int, name: str, old: os.stat_result, path: str, data: bytes, 
         return temporary.take(name)
 
 
-def _keep(old: int, new: int, status: os.stat_result) -> None:
+def carry_over(old: int, new: int, status: os.stat_result) -> None:
     """Give a new file what belongs to the old one: owner, extended attributes and lists of rights, mode."""
     fresh = os.fstat(new)
     if (fresh.st_uid, fresh.st_gid) != (status.st_uid, status.st_gid):

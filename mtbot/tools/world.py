@@ -10,15 +10,16 @@ import stat
 import time
 from collections.abc import Callable, Sequence
 
-from mtbot.domain.call import Below, Target, TargetKind
+from mtbot.domain.call import Below, Target, TargetKind, Weight
 from mtbot.domain.ids import Digest
 from mtbot.policy.sensitive import Places
-from mtbot.tools import repository, roots
+from mtbot.tools import moving, repository, roots
 from mtbot.tools.below import look_below
 from mtbot.tools.blocking import off_loop
 from mtbot.tools.roots import PathRefused
 
 MAX_DIGESTED = 16 * 1024 * 1024
+MAX_WEIGHED = 20_000
 _SECONDS = 5.0
 _CHUNK = 1024 * 1024
 
@@ -59,6 +60,13 @@ class HostWorld:
         except OSError:
             return Below.UNKNOWN
 
+    async def weigh(self, path: str) -> Weight | None:
+        """How much lies at a resolved path; None for what nobody could look at, or must not be moved as a whole."""
+        try:
+            return await off_loop(lambda: _weigh(path), _SECONDS)
+        except (PathRefused, OSError):
+            return None
+
     async def repository_keys(self, directory: str) -> frozenset[str] | None:
         """The configured names of the repositories around ``directory``; None if they cannot all be read."""
         try:
@@ -80,6 +88,12 @@ class HostWorld:
             if found.kind is TargetKind.FILE and os.access(found.path, os.X_OK):
                 return found.path
         return None
+
+
+def _weigh(path: str) -> Weight:
+    parent, name = roots.parted(path)
+    with roots.directory(parent) as held:
+        return moving.weigh(held, name, MAX_WEIGHED)
 
 
 def _digest(path: str) -> Digest | None:

@@ -47,6 +47,10 @@ class Clock:
         """Not used here."""
         return str(at_ms)
 
+    def day_text(self, at_ms: int) -> str:
+        """Not used here either."""
+        return str(at_ms)
+
 
 @pytest.fixture
 def events() -> Events:

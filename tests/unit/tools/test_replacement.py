@@ -95,7 +95,7 @@ def test_the_owner_is_kept_or_the_write_is_refused(workspace: Path, monkeypatch:
     monkeypatch.setattr(os, "fstat", other_owner)
     before = path.stat()
     with pytest.raises(PathRefused, match="belongs to uid"):
-        replacement._keep(os.open(path, os.O_RDONLY), os.open(workspace / "b", os.O_CREAT | os.O_WRONLY), before)
+        replacement.carry_over(os.open(path, os.O_RDONLY), os.open(workspace / "b", os.O_CREAT | os.O_WRONLY), before)
     assert asked == [(before.st_uid, before.st_gid)]
 
 
