@@ -7,9 +7,10 @@ changes only the lines below, so that the chat keeps what was decided.
 import hashlib
 from dataclasses import dataclass
 
-from mtbot.domain.call import Decision, Outcome, Status
+from mtbot.domain.call import UNCONTAINED, Decision, Outcome, Status
 from mtbot.domain.ids import ApprovalId, SafeText
 from mtbot.domain.ports import Clock, Masker, Question
+from mtbot.domain.process import CONTAINED, HOST
 from mtbot.domain.record import Approval, ApprovalState, Card, CardKind, Choice, ChoiceAction, Ruling, Via
 from mtbot.domain.turn import surface
 from mtbot.redaction.display import display
@@ -38,6 +39,7 @@ MAX_REASON = 500
 _TITLES = {
     "exec": "Run this on {host}?",
     "write_file": "Run this on {host}? Write a file",
+    "edit_file": "Run this on {host}? Change a file",
     "trash": "Move to trash on {host}?",
     "read_file": "Run this on {host}? Read a file",
     "list_dir": "Run this on {host}? List a directory",
@@ -49,6 +51,14 @@ _DONE = {"trash": "moved"}
 """What a tool did, in one word, where there is a better one than that it is done."""
 
 DAY_MS = 86_400_000
+
+
+_WHERE = {
+    HOST: "not contained, network open",
+    CONTAINED: "contained, network closed",
+    UNCONTAINED: "NOT CONTAINED, network open",
+}
+"""What an approved command could reach, by its profile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +127,7 @@ class Cards:
         who, deciders = _cut(_seen(names[0]), MAX_NAME), _cut(_seen(names[1]), 2 * MAX_NAME)
         lines = self._details(asked.detail)
         if asked.call.tool == "exec":
-            contained = "not contained, network open" if asked.facts.profile == "host" else asked.facts.profile
+            contained = _WHERE.get(asked.facts.profile, asked.facts.profile)
             lines.append(
                 self._line(f"in {_cut(_seen(asked.call.cwd), 2 * MAX_NAME)} · as {self._place.user} · {contained}")
             )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mtbot.agent.context import Persona, system_prompt
 from mtbot.agent.loop import Mind
+from mtbot.bootstrap.confinement import readable, trouble_with
 from mtbot.bootstrap.offline import Loaded
 from mtbot.bootstrap.system import home_directory, short_host, system_name, user_name
 from mtbot.bootstrap.trash import bin_of
@@ -20,6 +21,8 @@ from mtbot.gate.facts import Surroundings
 from mtbot.gate.gate import GateProfile
 from mtbot.policy.ruleset import Mode, RuleSet
 from mtbot.policy.sensitive import is_sensitive
+from mtbot.processes.containment import Guard
+from mtbot.tools.edit import EditFileTool
 from mtbot.tools.exec import ExecSettings, ExecTool
 from mtbot.tools.file_access import FileSettings
 from mtbot.tools.files import ReadFileTool, WriteFileTool
@@ -45,6 +48,7 @@ class Kit:
 
     loaded: Loaded
     children: Children
+    guard: Guard
     provider: Callable[[str], Provider]
 
 
@@ -57,6 +61,8 @@ class BuiltProfile:
     tools: Mapping[str, Tool]
     environment: Mapping[str, str]
     prompt_files: tuple[str, ...]
+    not_contained: str = ""
+    """Why nothing can be contained in its workspace, whatever the host can do."""
 
 
 def child_environment(profile: Profile, environ: Mapping[str, str], forbidden: frozenset[str]) -> dict[str, str]:
@@ -111,7 +117,11 @@ class Profiles:
             shell=settings.shell,
             timeout=settings.timeout,
             around=Surroundings(
-                str(home_directory()), tuple(sorted(built.environment)), attended=self.attended(address)
+                str(home_directory()),
+                tuple(sorted(built.environment)),
+                profile=settings.containment.profile.value,
+                containment_ready=not built.not_contained,
+                attended=self.attended(address),
             ),
         )
 
@@ -148,7 +158,8 @@ class Profiles:
         environment = child_environment(profile, os.environ, loaded.settings.secret_names())
         texts, warnings = read_prompt_files(tuple(Path(path) for path in profile.agent.system_prompt_files))
         self.warnings = (*self.warnings, *warnings)
-        return BuiltProfile(profile, rules, self._tools(profile, rules, environment), environment, texts)
+        trouble = trouble_with(profile, self._kit.guard)
+        return BuiltProfile(profile, rules, self._tools(profile, rules, environment), environment, texts, trouble)
 
     def _tools(self, profile: Profile, rules: RuleSet, environment: Mapping[str, str]) -> dict[str, Tool]:
         """The tools of a profile, in the order in which the model sees them."""
@@ -157,7 +168,17 @@ class Profiles:
         settings = profile.tools
         if rules.mode is not Mode.OFF:
             tools.append(
-                ExecTool(self._kit.children, ExecSettings(environment, settings.exec.max_output_bytes), masker)
+                ExecTool(
+                    self._kit.children,
+                    ExecSettings(
+                        str(profile.agent.workspace),
+                        environment,
+                        settings.exec.max_output_bytes,
+                        readable(profile, self._kit.guard),
+                        settings.exec.path,
+                    ),
+                    masker,
+                )
             )
         if settings.filesystem.enabled:
             bin_ = bin_of(self._kit.loaded, settings.trash)
@@ -169,7 +190,7 @@ class Profiles:
                 bin=bin_,
             )
             tools += [ReadFileTool(files, masker), WriteFileTool(files, masker), ListDirTool(files, masker)]
-            tools.append(TrashTool(files, bin_, masker))
+            tools += [EditFileTool(files, masker), TrashTool(files, bin_, masker)]
         if settings.web_fetch.enabled:
             from mtbot.tools.web import WebFetchTool, WebSettings
 

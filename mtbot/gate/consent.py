@@ -138,4 +138,7 @@ def _subject(call: Call, facts: Facts) -> str:
     content = call.arguments.get("content")
     if isinstance(content, str):
         lines += ["", content]
+    old, new = call.arguments.get("old"), call.arguments.get("new")
+    if isinstance(old, str) and isinstance(new, str):
+        lines += ["", "Replace:", old, "", "With:", new]
     return "\n".join(lines) or call.tool

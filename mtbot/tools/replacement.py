@@ -79,6 +79,20 @@ def write(path: str, data: bytes, mode: WriteMode, known: Stamp | None, keep: Ke
                 raise
 
 
+def content(opened: int, most: int, known: Stamp) -> bytes:
+    """The whole of an open file of at most ``most`` bytes, which must be in the state that its reader knows."""
+    status = os.fstat(opened)
+    if Stamp.of(status) != known:
+        raise PathRefused("has changed since it was read in this turn; read it again, then write")
+    if status.st_size > most:
+        raise PathRefused(f"is over {most // (1024 * 1024)} MiB, too large to be held in memory")
+    pieces, left = [], status.st_size
+    while left > 0 and (piece := os.read(opened, left)):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
+
+
 def _object(old: os.stat_result, mode: WriteMode, known: Stamp | None) -> None:
     """Say what speaks against writing to a file that exists."""
     if not stat.S_ISREG(old.st_mode):

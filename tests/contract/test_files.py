@@ -1,0 +1,63 @@
+"""G4, G18, G19: the file tools as a whole program has them."""
+
+from pathlib import Path
+
+from mtbot.domain.record import EventKind
+from mtbot.simulator.script import call, say
+from tests.contract.stage import CHIEF, Setting, open_stage
+
+EDIT = [
+    call("read_file", {"path": "notes.txt"}),
+    call("edit_file", {"path": "notes.txt", "old": "old", "new": "new"}),
+    say("Edited."),
+]
+
+
+async def test_an_edit_after_a_read_is_done_without_a_question_and_can_be_taken_back(tmp_path: Path) -> None:
+    """On record, and the old version comes back from the host."""
+    (tmp_path / "workspace").mkdir()
+    notes = tmp_path / "workspace" / "notes.txt"
+    notes.write_text("an old line\n")
+    async with open_stage(tmp_path, EDIT) as stage:
+        await stage.telegram.say(CHIEF, None, "renew the notes")
+        await stage.telegram.shown(CHIEF.id, "Edited.")
+        assert notes.read_text() == "an new line\n"
+        assert [(line.tool, line.decision, line.exit) for line in await stage.lines()] == [
+            ("read_file", "allowed_rule", "ok"),
+            ("edit_file", "allowed_rule", "ok"),
+        ]
+        ident = stage.model.requests[-1].last_tool_result.rpartition("kept in the trash: ")[2].strip()
+        assert (await stage.cli("trash", "restore", ident)).status == 0
+        assert notes.read_text() == "an old line\n"
+
+
+async def test_where_writes_ask_the_question_shows_both_texts(tmp_path: Path) -> None:
+    """And after the yes it has a way back of its own."""
+    (tmp_path / "workspace").mkdir()
+    notes = tmp_path / "workspace" / "notes.txt"
+    notes.write_text("an old line\n")
+    async with open_stage(tmp_path, EDIT, Setting(files_extra=", write: ask")) as stage:
+        await stage.telegram.say(CHIEF, None, "renew the notes")
+        asked = await stage.telegram.shown(CHIEF.id, "Change a file")
+        assert asked.text.splitlines()[1:8] == [str(notes), "", "Replace:", "old", "", "With:", "new"]
+        assert notes.read_text() == "an old line\n"
+        await stage.telegram.press(CHIEF, "✅ Approve once")
+        await stage.telegram.shown(CHIEF.id, "Edited.")
+        assert notes.read_text() == "an new line\n"
+        await stage.telegram.press(CHIEF, "↩ Undo")
+        await stage.telegram.shown(CHIEF.id, "↩ Undone by Chief")
+        assert notes.read_text() == "an old line\n"
+
+
+async def test_by_night_a_sensitive_file_is_not_edited(tmp_path: Path) -> None:
+    """Nobody can be asked."""
+    (tmp_path / "workspace").mkdir()
+    env = tmp_path / "workspace" / ".env"
+    env.write_text("old\n")
+    steps = [call("edit_file", {"path": ".env", "old": "old", "new": "new"}), say("Not done.")]
+    async with open_stage(tmp_path, steps) as stage:
+        await stage.run_job()
+        await stage.telegram.shown(CHIEF.id, "Not run, nobody was there to ask: edit_file")
+        assert env.read_text() == "old\n"
+        decided = [event.draft.rule for event in await stage.events() if event.draft.kind is EventKind.DECIDED]
+        assert decided == ["path.sensitive"]
