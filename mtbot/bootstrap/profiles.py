@@ -27,6 +27,7 @@ from mtbot.tools.exec import ExecSettings, ExecTool
 from mtbot.tools.file_access import FileSettings
 from mtbot.tools.files import ReadFileTool, WriteFileTool
 from mtbot.tools.listing import ListDirTool
+from mtbot.tools.search import SearchTool
 from mtbot.tools.trash import TrashTool
 from mtbot.tools.world import HostWorld
 
@@ -190,7 +191,7 @@ class Profiles:
                 bin=bin_,
             )
             tools += [ReadFileTool(files, masker), WriteFileTool(files, masker), ListDirTool(files, masker)]
-            tools += [EditFileTool(files, masker), TrashTool(files, bin_, masker)]
+            tools += [EditFileTool(files, masker), SearchTool(files, masker), TrashTool(files, bin_, masker)]
         if settings.web_fetch.enabled:
             from mtbot.tools.web import WebFetchTool, WebSettings
 

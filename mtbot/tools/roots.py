@@ -204,14 +204,20 @@ def regular_file(path: str) -> Iterator[int]:
     PathRefused for links, pipes, devices, directories and kernel files, before they are opened. OSError for the rest.
     """
     parent, name = parted(path)
-    with directory(parent) as held:
-        before = os.stat(name, dir_fd=held, follow_symlinks=False)
-        if not stat.S_ISREG(before.st_mode):
-            raise PathRefused(f"is {kind_of(before.st_mode)}, not a regular file")
-        try:
-            opened = os.open(name, _REGULAR, dir_fd=held)
-        except OSError as error:
-            raise _as_refusal(error, "became a link while it was opened") from error
+    with directory(parent) as held, regular_at(held, name) as opened:
+        yield opened
+
+
+@contextmanager
+def regular_at(held: int, name: str) -> Iterator[int]:
+    """As ``regular_file``, for a name in an open directory."""
+    before = os.stat(name, dir_fd=held, follow_symlinks=False)
+    if not stat.S_ISREG(before.st_mode):
+        raise PathRefused(f"is {kind_of(before.st_mode)}, not a regular file")
+    try:
+        opened = os.open(name, _REGULAR, dir_fd=held)
+    except OSError as error:
+        raise _as_refusal(error, "became a link while it was opened") from error
     try:
         after = os.fstat(opened)
         if (after.st_dev, after.st_ino) != (before.st_dev, before.st_ino):

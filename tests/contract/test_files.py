@@ -61,3 +61,24 @@ async def test_by_night_a_sensitive_file_is_not_edited(tmp_path: Path) -> None:
         assert env.read_text() == "old\n"
         decided = [event.draft.rule for event in await stage.events() if event.draft.kind is EventKind.DECIDED]
         assert decided == ["path.sensitive"]
+
+
+async def test_a_search_passes_by_what_needs_a_yes(tmp_path: Path) -> None:
+    """Also by night: a sensitive file and a denied directory are not read, and nobody is asked."""
+    workspace = tmp_path / "workspace"
+    (workspace / "kept").mkdir(parents=True)
+    for name in ("notes.txt", ".env", "kept/a.txt", "id_rsa"):
+        (workspace / name).write_text("needle\n")
+    setting = Setting(tools_extra=f"denied_path: [{workspace / 'kept'}]")
+    async with open_stage(
+        tmp_path, [call("search", {"pattern": "needle", "path": "."}), say("Found.")], setting
+    ) as stage:
+        await stage.run_job()
+        await stage.telegram.shown(CHIEF.id, "Found.")
+        assert stage.model.requests[-1].last_tool_result.splitlines()[1:] == [
+            "files searched: 1",
+            "matches: 1",
+            "passed by: 3 (sensitive, unreadable, too large or with several names)",
+            "notes.txt:1: needle",
+        ]
+        assert [line.decision for line in await stage.lines()] == ["allowed_rule"]
