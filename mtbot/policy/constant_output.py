@@ -10,16 +10,50 @@ import re
 from mtbot.policy.quoting import ansi_text
 from mtbot.policy.reading_values import SimpleCommand
 
+_PASSES_ON = frozenset(["cat", "tac", "tee", "head", "tail", "sort", "uniq", "grep", "egrep", "fgrep", "fold", "fmt"])
+"""Programs that print what they read, all of it or lines of it."""
+_CLASSES = {"[:upper:]": "A-Z", "[:lower:]": "a-z", "[:digit:]": "0-9", "[:alpha:]": "A-Za-z"}
+_RANGE = re.compile(r"([ -~])-([ -~])")
 _FORMAT = re.compile(r"%(?:[-0-9.]*)([sbqdc%])")
 
 
 def printed_by(command: SimpleCommand, stdin: str | None) -> str | None:
-    """What the command surely prints: echo and printf of constants, cat of a constant input."""
+    """What the command surely prints: echo and printf of constants, and filters of a constant input."""
     if command.program in ("echo", "printf"):
         return printed(command.program, list(command.arguments))
-    if command.program in ("cat", "tee") and stdin:
+    if stdin is None or not stdin:
+        return None
+    if command.program in _PASSES_ON or (command.program == "dd" and command.arguments):
         return stdin
+    if command.program == "rev":
+        return "\n".join([line[::-1] for line in stdin.split("\n")])
+    if command.program == "tr":
+        return _exchanged(command.arguments, stdin)
     return None
+
+
+def _exchanged(arguments: tuple[str, ...], text: str) -> str | None:
+    """What tr makes of a text: characters taken for others, or left out."""
+    letters = "".join([word[1:] for word in arguments if word.startswith("-")])
+    sets = [_members(word) for word in arguments if not word.startswith("-")]
+    if len(sets) not in (1, 2) or set(letters) & set("cC"):
+        return None
+    if "d" in letters:
+        return "".join([char for char in text if char not in sets[0]])
+    if len(sets) == 1 or not sets[1]:
+        return None
+    to = sets[1] + sets[1][-1] * (len(sets[0]) - len(sets[1]))
+    return text.translate({ord(char): other for char, other in reversed(list(zip(sets[0], to, strict=False)))})
+
+
+def _members(spelled: str) -> str:
+    """The characters of one of tr's sets, as far as `a-z` and the common classes go."""
+    for name, members in _CLASSES.items():
+        spelled = spelled.replace(name, members)
+    return _RANGE.sub(
+        lambda found: "".join([chr(code) for code in range(ord(found[1]), min(ord(found[2]), 255) + 1)]),
+        ansi_text(spelled),
+    )
 
 
 def printed(program: str, words: list[str]) -> str | None:

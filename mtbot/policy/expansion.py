@@ -208,7 +208,8 @@ class Expander:
         if match["bang"] and value is not None:
             value = self._lookup(value)
         if match["index"]:
-            value = _element(value, match["index"][1:-1])
+            element = self._environment.get(f"{name}{match['index']}")
+            value = _element(value, match["index"][1:-1]) if element is None else element
         if name == "IFS":
             return " "
         if not rest:

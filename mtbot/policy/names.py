@@ -25,7 +25,12 @@ MAX_CONSTANT = 1000
 """Characters of a substitution that is looked at for an echo of constants."""
 
 _START = (("HOME", ("~",)), ("IFS", (" \t\n",)), ("PWD", (".",)), ("OLDPWD", (".",)))
-_SETTERS = frozenset({"read", "printf", "set", "alias"})
+_SETTERS = frozenset({"read", "printf", "set", "alias", "mapfile", "readarray", "hash", "cp", "ln", "install", "eval"})
+_NAMEREF = re.compile(r"\b(?:declare|local|typeset)\s{1,8}-[a-zA-Z]*n")
+_ELEMENT = re.compile(r"\[([^\]]{0,60})\]\+?=")
+_MARKS = "\"'"
+_GIVEN = re.compile(r"\b([A-Za-z_]\w{0,60})=([^\s;&|]{1,200})")
+_PROGRAM_FILE = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[^/]+").fullmatch
 _PRINTERS = frozenset({"echo", "printf", "which", "command", "type", "basename"})
 _SPLIT_WORDS = re.compile(r"(?:[^\s\"'\\]|\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\")+", re.S)
 _DEFAULT = re.compile(r"\$\{([A-Za-z_]\w{0,60}):?=([^{}]{1,200})\}")
@@ -94,9 +99,18 @@ class Names:
                     ]
                     self._positional(given)
 
+        if "-" in text and _NAMEREF.search(text):
+            self._follow_references()
         if "=" in text and "${" in text:
             for default in _DEFAULT.finditer(text):
                 self._put(default[1], self._expander().value(default[2]).text)
+
+    def _follow_references(self) -> None:
+        """`declare -n a=b`: whatever holds the name of another name may stand for its values."""
+        for name, values in list(self._values.items()):
+            for named in list(values):
+                for value in list(self._values.get(named, ())):
+                    self._put(name, value)
 
     def _positional(self, given: list[str]) -> None:
         for index, value in enumerate(given[:20], start=1):
@@ -110,7 +124,12 @@ class Names:
         name = name.removesuffix("+")
         if source.startswith("("):
             pieces = _SPLIT_WORDS.findall(source[1:].removesuffix(")"))
-            value = " ".join([word.text for piece in pieces[:64] for word in expander.words(piece)])
+            elements = [_ELEMENT.sub("", word.text) for piece in pieces[:64] for word in expander.words(piece)]
+            keys = [_ELEMENT.match(piece) for piece in pieces[:64]]
+            if len(keys) == len(elements):
+                for index, (key, element) in enumerate(zip(keys, elements, strict=True)):
+                    self._put(f"{name}[{key[1].strip(_MARKS) if key else index}]", element)
+            value = " ".join(elements)
         else:
             value = expander.value(source).text
         if append:
@@ -125,7 +144,7 @@ class Names:
             values.append(value)
 
     def _setter(self, program: str, raw: RawCommand) -> None:
-        """Builtins that give a name a value: `read x <<< rm`, `printf -v x rm`, `set -- rm`, `alias x=rm`."""
+        """What gives a name a value: `read x <<< rm`, `printf -v x rm`, `set -- rm`, `alias x=rm`, `cp /bin/rm x`."""
         text, expander = self._text, self._expander()
         words = [word.text for span in raw.words[1:] for word in expander.words(text[span.start : span.end])]
         if program == "alias":
@@ -133,6 +152,11 @@ class Names:
                 alias, equals, value = definition.partition("=")
                 if equals:
                     self.aliases[alias] = value
+        elif program == "eval":
+            for given in _GIVEN.finditer(" ".join(words)):
+                self._put(given[1], expander.value(given[2]).text)
+        elif program in ("hash", "cp", "ln", "install"):
+            self._renamed(program, [word for word in words if not word.startswith("-")])
         elif program == "set":
             self._positional(words[1:] if words[:1] == ["--"] else words)
         elif program == "printf":
@@ -146,6 +170,15 @@ class Names:
                     pieces = value.split(None, max(len(names) - 1, 0))
                     for name, piece in zip(names, pieces, strict=False):
                         self._put(name, piece)
+
+    def _renamed(self, program: str, operands: list[str]) -> None:
+        """A program under another name: `hash -p /bin/rm x`, `cp /bin/rm x`, `ln -s /bin/rm x`."""
+        if len(operands) < 2 or not _PROGRAM_FILE(operands[0]):
+            return
+        for place in operands[1:] if program == "hash" else operands[-1:]:
+            name = place.rsplit("/", 1)[-1]
+            if name not in ("", ".", ".."):
+                self.aliases.setdefault(name, operands[0])
 
     def _expander(self) -> Expander:
         return Expander({name: values[-1] for name, values in self._values.items() if values}, self.printed_by)

@@ -170,7 +170,7 @@ class Frame:
             )
             programs |= sink.command(command, stdin, self._inner_context)
             programs |= self._indirect(command, sink)
-            printed = printed_by(command, stdin)
+            printed = printed_by(command, stdin) or self._shown(command)
             output = output or printed
             programs |= self._written(command, printed, sink)
         if joined and "<(" in joined and command_reads_files(programs):
@@ -184,14 +184,38 @@ class Frame:
         if printed:
             targets = [redirect.target.text for redirect in command.redirects if redirect.writes]
             targets += command.arguments if command.program == "tee" else ()
+            targets += [word[3:] for word in command.arguments if word.startswith("of=")]
             self._files.update(dict.fromkeys([target.removeprefix("./") for target in targets], printed))
         elif self._files and command.argv:
-            ran = (command.argv[0].text, *command.arguments) if command_reads_files({command.program}) else ()
-            for word in ran or (command.argv[0].text,):
+            if command.program in ("cp", "mv", "ln", "install") and command.arguments:
+                self._moved(command.arguments)
+            ran = [command.argv[0].text]
+            if command_reads_files({command.program}):
+                ran += [*command.arguments, *[r.target.text for r in command.redirects if r.operator == "<"]]
+            for word in ran:
                 script = self._files.get(word.removeprefix("./"))
                 if script is not None:
                     return set(sink.text(script, self._inner_context))
         return set()
+
+    def _shown(self, command: SimpleCommand) -> str | None:
+        """What cat and the like print of a file whose content is known."""
+        if not self._files or command.program not in ("cat", "head", "tail", "tac", "sort"):
+            return None
+        return next(
+            (
+                self._files[word.removeprefix("./")]
+                for word in command.arguments
+                if word.removeprefix("./") in self._files
+            ),
+            None,
+        )
+
+    def _moved(self, arguments: tuple[str, ...]) -> None:
+        """A file whose content is known, under another name."""
+        known = [self._files[word.removeprefix("./")] for word in arguments if word.removeprefix("./") in self._files]
+        if known:
+            self._files[arguments[-1].removeprefix("./")] = known[0]
 
     def _respawns(self, name: str, raw: RawCommand) -> bool:
         """A function that its own body starts in the background or through a pipe never ends."""
@@ -218,6 +242,8 @@ class Frame:
         for name, value in command.assignments:
             if name in _RUN_AS_COMMAND:
                 programs |= sink.text(value.text, self._inner_context)
+            elif name in ("BASH_ENV", "ENV") and value.text.removeprefix("./") in self._files:
+                programs |= sink.text(self._files[value.text.removeprefix("./")], self._inner_context)
         return programs
 
     def _stdin(

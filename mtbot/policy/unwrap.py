@@ -20,11 +20,15 @@ from mtbot.policy.unwrap_code import (
     reads_program_from_stdin,
     shell_words,
 )
+from mtbot.policy.unwrap_options import BY_OPTION, values_of
 from mtbot.policy.unwrap_tables import (
     FD_EXEC,
     FIND_EXEC,
     GIT_GLOBAL_VALUES,
+    GIT_PACKS,
     GIT_RUNS,
+    LOADER,
+    LOADERS,
     PARALLEL,
     SHELLS,
     STDIN_SHELLS,
@@ -33,6 +37,8 @@ from mtbot.policy.unwrap_tables import (
     Wrapper,
 )
 
+_TMUX = Wrapper("cFfnstexy")
+_TMUX_RUNS = ("new", "split", "respawn", "run", "pipe", "display-popup", "popup")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=").match
 
 
@@ -51,9 +57,12 @@ def unwrap(command: SimpleCommand, stdin: str | None = None) -> tuple[Inside, ..
         return _shell(command, stdin)
     if program in STDIN_SHELLS:
         return _stdin_text(stdin, program)
-    wrapper = WRAPPERS.get(program)
+    by_option = BY_OPTION[program](command, stdin) if program in BY_OPTION else ()
+    wrapper = LOADER if program.startswith(LOADERS) else WRAPPERS.get(program)
     if wrapper is not None:
-        return _plain(command.argv[1:], wrapper, program)
+        return by_option + _plain(command.argv[1:], wrapper, program)
+    if by_option:
+        return by_option
     if is_interpreter(program):
         return interpreter_code(command, stdin)
     second = command.argv[1].text if len(command.argv) > 1 else ""
@@ -76,6 +85,8 @@ def operands_at(words: tuple[Word, ...], wrapper: Wrapper) -> tuple[int, bool]:
         elif text.startswith("-") and len(text) > 1:
             takes, strange = _cluster(text[1:], wrapper)
             position += 2 if takes else 1
+        elif text == "-" and wrapper.assignments:
+            position += 1
         elif wrapper.assignments and _ASSIGNMENT(text):
             strange = False
             position += 1
@@ -130,11 +141,13 @@ def _plain(words: tuple[Word, ...], wrapper: Wrapper, label: str) -> tuple[Insid
             return (InnerText(_joined((option[0], *tail)), f"{label} -c"),)
     position, strange = operands_at(words, wrapper)
     starts = [position + wrapper.skip] + ([position + wrapper.skip + 1] if strange else [])
+    if label == "setarch":  # its operand may be missing
+        starts.append(position)
     for start in starts:
         rest = words[start:]
         if label in ("coproc", "time"):
             rest = _without_group(rest)
-        if label in ("timeout", "ssh", "nice", "ionice") and rest and rest[0].text.startswith("-"):
+        if label in ("timeout", "ssh", "nice", "ionice", "setarch") and rest and rest[0].text.startswith("-"):
             rest = rest[operands_at(rest, wrapper)[0] :]
         if rest and wrapper.shell_text:
             inside.append(InnerText(_joined(rest), label))
@@ -280,7 +293,13 @@ def _fd(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
 
 
 def _tmux(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
-    return tuple([InnerText(word, "tmux") for word in command.argv[2:] if " " in word.text])
+    found: list[Inside] = [InnerText(word, "tmux") for word in command.argv[2:] if " " in word.text]
+    for position, word in enumerate(command.argv[1:], start=2):
+        if word.text.startswith(_TMUX_RUNS):
+            rest = command.argv[position:]
+            words = rest[operands_at(rest, _TMUX)[0] :]
+            found += [InnerWords(words, "tmux")] if len(words) > 1 else []
+    return tuple(found)
 
 
 def git_subcommand(command: SimpleCommand) -> int:
@@ -320,6 +339,15 @@ def _git(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
         found.extend([InnerText(option[0], "git rebase --exec")] if option else [])
     elif subcommand == "filter-branch":
         found.extend([InnerText(word, "git filter-branch") for word in words[1:] if " " in word.text])
+    elif subcommand == "config":
+        found.extend([InnerText(Word(word.text[1:]), "git config") for word in words if word.text.startswith("!")])
+    elif subcommand in ("clone", "fetch", "pull", "push", "ls-remote", "archive"):
+        found.extend([InnerText(word, f"git {subcommand}") for word in values_of(words, GIT_PACKS)])
+        for word in words:
+            remote = word.text.removeprefix("ext::").replace("% ", "\0").split()  # there "% " is a blank in a word
+            if remote and word.text.startswith("ext::"):
+                inner = tuple([Word(text.replace("\0", " "), word.dynamic) for text in remote])
+                found.append(InnerWords(inner, "git ext::"))
     return tuple(found)
 
 

@@ -46,12 +46,23 @@ _CODE_CALL = re.compile(
     r"(?:\b(?:os\.)?(?:system|popen|exec|execSync|spawn|spawnSync|getoutput|getstatusoutput|check_output|check_call"
     r"|run|call|Popen|shell_exec|passthru|proc_open|execl|execlp|execute)\b\s{0,8}\(?\s{0,8})"
     r"(?:b?\"((?:[^\"\\]|\\.){1,2000})\"|b?'((?:[^'\\]|\\.){1,2000})'|`([^`]{1,2000})`)"
-    r"|(?:\bqx|%x)\s{0,8}[{(]([^})]{1,2000})[})]"
+    r"|(?:\bqx|%x)\s{0,8}[{(/!|\[]([^})/!|\]]{1,2000})[})/!|\]]"
+    r"|\bopen\b[^;]{1,60}?[\"']\s{0,8}\|\s{0,8}([^\"';]{1,2000})"
 )
 _CODE_LIST = re.compile(
     r"\b(?:run|call|Popen|check_call|check_output|execvp?|spawn(?:Sync)?)\s{0,8}\(\s{0,8}\[([^\]]{1,2000})\]"
 )
+_CODE_ARGUMENTS = re.compile(
+    r"\b(?:system|exec[lv]?p?e?|spawn[lv]?p?e?|spawnSync|execFile(?:Sync)?|posix_spawnp?|run|call|Popen|check_call|check_output)\b\s{0,8}\(?\s{0,8}"
+    r"(?=[\"'])([^;\n]{1,2000})"
+)
+"""A call whose further arguments are words of the command: `system("rm", "-r", "x")`, `execvp("rm", ["rm", "x"])`."""
+_WORD_LIST = re.compile(r"\b(?:system|exec|spawn|run)\b\s{0,8}\(?\s{0,8}(?:qw|%w)\s{0,4}[\[({/<]([^\])}/>]{1,2000})")
 _QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
+_AWK_PIPE = re.compile(
+    r"\"([^\"]{1,500})\"\s{0,8}\|&?\s{0,8}(?:getline|\"(?:/bin/|/usr/bin/)?(?:ba|da|z|k)?sh(?: -s)?\")"
+)
+"""A constant that awk runs to read from, or that it prints into a shell."""
 _BACKTICKS = re.compile(r"`([^`]{1,2000})`")
 
 
@@ -121,9 +132,13 @@ def called_in_code(code: str) -> list[str]:
     texts = [next(filter(None, match.groups()), "") for match in _CODE_CALL.finditer(code)]
     lists = [_QUOTED.finditer(listed[1]) for listed in _CODE_LIST.finditer(code)]
     texts.extend([" ".join(["".join(match.groups("")) for match in matches]) for matches in lists])
+    if "," in code:
+        arguments = [_QUOTED.finditer(match[1].partition(")")[0]) for match in _CODE_ARGUMENTS.finditer(code)]
+        texts.extend([" ".join(["".join(match.groups("")) for match in matches]) for matches in arguments])
+    texts.extend([match[1] for match in _WORD_LIST.finditer(code)])
     if "print" not in code:
         texts.extend(match[1] for match in _BACKTICKS.finditer(code))
-    return [text for text in texts if text][:16]
+    return [text for text in dict.fromkeys(texts) if text][:16]
 
 
 def awk_code(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
@@ -132,10 +147,5 @@ def awk_code(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
     for argument in command.arguments[:8]:
         if "system" in argument or "|" in argument:
             found.extend([InnerText(Word(text), "awk system") for text in called_in_code(argument[:4096])])
-            found.extend(
-                [
-                    InnerText(Word(m[1]), "awk pipe")
-                    for m in re.finditer(r"\"([^\"]{1,500})\"\s{0,8}\|\s{0,8}getline", argument)
-                ]
-            )
+            found.extend([InnerText(Word(m[1]), "awk pipe") for m in _AWK_PIPE.finditer(argument)])
     return tuple(found)

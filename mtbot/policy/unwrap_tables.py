@@ -93,6 +93,16 @@ WRAPPERS: dict[str, Wrapper] = {
     "unshare": Wrapper("SGRw", words("--setuid --setgid --root --wd --map-user --map-group --propagation")),
     "nsenter": Wrapper("tSG", words("--target --setuid --setgid")),
     "setpriv": Wrapper("", words("--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig")),
+    "ssh-agent": Wrapper("aEOPt"),
+    "start-stop-daemon": Wrapper("xapnugcknNPIKRsrd", words("--exec --startas --pidfile --name --user --group --chuid --chroot --chdir --nicelevel --signal --retry"), text_options=words("-x --exec -a --startas")),
+    "choom": Wrapper("np", words("--adjust --pid")),
+    "uclampset": Wrapper("mMp", words("--util-min --util-max --pid")),
+    "cpulimit": Wrapper("lpePcm", words("--limit --pid --exe --path --cpu")),
+    "chpst": Wrapper("uUbemdofpcrtnP/"),
+    "setuidgid": Wrapper(skip=1),
+    "softlimit": Wrapper("acdflmnoprst"),
+    "bwrap": Wrapper("", words("--uid --gid --hostname --chdir --unsetenv --lock-file --sync-fd --tmpfs --proc --dev --dir")),
+    "npx": Wrapper("pc", words("--package --call"), text_options=words("-c --call")),
     "prlimit": Wrapper("po", words("--pid --output")),
     "cgexec": Wrapper("g"),
     "systemd-run": Wrapper("puEMHtd", words("--unit --property --uid --gid --setenv --slice --description --working-directory --on-active --on-calendar --service-type --machine --nice")),
@@ -138,8 +148,18 @@ TWO_WORD_WRAPPERS: dict[tuple[str, str], Wrapper] = {
     ("pdm", "run"): Wrapper("p"),
     ("conda", "run"): Wrapper("np", words("--name --prefix --cwd")),
     ("git", "bisect"): Wrapper(skip=1),
+    ("npm", "exec"): Wrapper("pc", words("--package --call"), text_options=words("-c --call")),
+    ("direnv", "exec"): Wrapper(skip=1),
+    ("mise", "exec"): Wrapper("C", words("--cd --jobs")),
+    ("hatch", "run"): Wrapper(),
 }  # fmt: skip
 """A subcommand that runs the words behind it (`uv run CMD`)."""
+
+LOADERS = ("ld-linux", "ld-musl", "ld.so", "ld64.so")
+LOADER = Wrapper(
+    "", words("--library-path --preload --argv0 --audit --inhibit-rpath --glibc-hwcaps-prepend --glibc-hwcaps-mask")
+)
+"""The dynamic loader, named by the beginning of its file's name, runs the program that it is given."""
 
 PARALLEL = Wrapper(
     "aCDEIjJlLnNPSsU",
@@ -153,6 +173,9 @@ GIT_GLOBAL_VALUES = words(
     "-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source"
 )
 """git's options before the subcommand that take the next word."""
+
+GIT_PACKS = words("-u --upload-pack --receive-pack --exec")
+"""Options of git's transports whose value is a program on the other side, which may be this very host."""
 
 GIT_RUNS = words(
     "core.pager core.editor core.sshcommand core.fsmonitor core.askpass core.gitproxy sequence.editor diff.external "

@@ -30,7 +30,9 @@ def _touches_mtclaw(command: SimpleCommand) -> bool:
     if program == "mtclaw":
         return not _own_reading(arguments)
     if program.startswith("python"):
-        module = [b for a, b in pairwise(arguments) if a == "-m"]
+        module = [b for a, b in pairwise(arguments) if a == "-m"] + [
+            a[2:] for a in arguments if a.startswith("-m") and a[2:]
+        ]
         return bool(module) and module[0].partition(".")[0] == "mtbot"
     if program in ("pkill", "killall", "skill", "snice"):
         return any(name in word for word in arguments for name in _NAMES)
@@ -75,6 +77,7 @@ OWN: tuple[Rule, ...] = (
             "mtclaw sessions rm 4",
             "mtclaw onboard",
             "python3 -m mtbot gateway",
+            "python3 -mmtbot.cli.main approvals approve 3fa9",
             "echo 'mode: auto' >> ~/.mtclaw/config.yaml",
             "sed -i s/approval/auto/ ~/.mtclaw/config.yaml",
             "sqlite3 ~/.mtclaw/mtclaw.db 'delete from exec_audit'",

@@ -15,7 +15,8 @@ DOWNLOADERS = words(
     "grpcurl websocat iwr"
 )
 DECODERS = words(
-    "base64 gbase64 base32 basenc base58 xxd uudecode openssl gunzip zcat gzcat xzcat bzcat zstdcat uncompress"
+    "base64 gbase64 base32 basenc base58 xxd uudecode openssl gunzip zcat gzcat xzcat bzcat zstdcat uncompress gzip bzip2"
+    " bunzip2 xz unxz lzcat lzma unlzma zstd unzstd lz4 lz4cat brotli rev gpg age"
 )
 _RUNNERS = STDIN_SHELLS | INTERPRETERS | {"eval", "source", ".", UNKNOWN}
 

@@ -45,3 +45,25 @@ def test_a_command_without_constant_output_prints_something_unknown() -> None:
     assert told("tee log", "rm -rf x") == "rm -rf x"
     assert told("cat f") is None
     assert told("date") is None
+
+
+@pytest.mark.parametrize(
+    ("command", "stdin", "expected"),
+    [
+        ("rev", "mr\nx", "rm\nx"),
+        ("tr a-z n-za-m", "ez", "rm"),
+        ("tr A-Z a-z", "RM -RF", "rm -rf"),
+        ("tr [:upper:] [:lower:]", "RM", "rm"),
+        ("tr ab c", "ab", "cc"),
+        ("tr -d X", "rXm", "rm"),
+        ("tr -c a b", "rm", None),
+        ("tr -s a", "rm", None),
+        ("sort -u", "rm x", "rm x"),
+        ("head -1", "rm x", "rm x"),
+        ("sed p", "rm x", None),
+        ("rev", None, None),
+    ],
+)
+def test_a_filter_of_a_constant_prints_a_constant(command: str, stdin: str | None, expected: str | None) -> None:
+    """What passes text on, turns it round or exchanges letters is worked out; any other filter is not."""
+    assert printed_by(SimpleCommand(tuple(Word(word) for word in command.split())), stdin) == expected
