@@ -13,14 +13,14 @@ from mtbot.domain.call import Call, Decision, Facts, Outcome, Stage, Verdict
 from mtbot.domain.errors import ProviderError
 from mtbot.domain.ids import ApprovalId, SafeText
 from mtbot.domain.ports import AuditLog, Classifier, Clock, Desk, Masker, Question
-from mtbot.domain.record import Approval, EventKind, Via, Word
+from mtbot.domain.record import Approval, ApprovalState, EventKind, Via, Word
 from mtbot.domain.turn import TurnState
 from mtbot.gate import answers
 from mtbot.gate.events import Events
 from mtbot.policy.classify import read_verdict
 from mtbot.policy.effects import Prepared
 from mtbot.policy.explain import card_lines, target_line
-from mtbot.policy.people import People
+from mtbot.policy.people import People, Say
 from mtbot.policy.ruleset import RuleSet
 from mtbot.redaction.display import display
 
@@ -113,8 +113,16 @@ class Consent:
         await self._judges.desk.ended(approval, outcome)
 
     def still_welcome(self, approval: Approval) -> bool:
-        """Whether the requester is still listed."""
-        return self._judges.people().still_welcome(approval.requester, approval.address)
+        """Whether the requester is still listed, and whoever approved may still decide (a uid was checked by its host)."""
+        people, ruling = self._judges.people(), approval.ruling
+        if not people.still_welcome(approval.requester, approval.address):
+            return False
+        if ruling is None or ruling.state is not ApprovalState.APPROVED:
+            return True
+        say = people.may_decide(
+            ruling.decider, approval.address, approval.requester, elevates=approval.elevates
+        )
+        return say in (Say.YES, Say.CANNOT_TELL)
 
     async def _not_asked(self, call: Call, facts: Facts, decision: Decision, word: Word, answer: str) -> NotAsked:
         draft = self._events.judged(call, facts, decision, None)

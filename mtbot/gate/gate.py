@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import structlog
 
-from mtbot.domain.call import Basis, Call, Decision, Facts, Outcome, Permit, Stage, Status, Verdict
+from mtbot.domain.call import Basis, Call, CallNeeds, Decision, Facts, Outcome, Permit, Stage, Status, Verdict
 from mtbot.domain.errors import NotUsable, ProcessesDown, RecordUnavailable
 from mtbot.domain.ids import ApprovalId, SafeText
 from mtbot.domain.ports import AuditLog, Clock, Masker, Names, Tool
@@ -207,7 +207,7 @@ class Gate:
         if case.decision.verdict is Verdict.REFUSE:
             return answers.refused(case.decision)
         if not self._consent.still_welcome(approval):
-            return "Not run: the person who asked for it is no longer on the list."
+            return "Not run: the person who asked for it, or who approved it, is no longer on the list."
         if case.call.digest(case.facts) != approval.digest:
             return answers.changed("what it would run (its script, directory, environment or program)")
         return None
@@ -221,6 +221,9 @@ class Gate:
 
     async def _perform(self, case: _Case, basis: Basis, approval: Approval | None) -> Done:
         call, decision = case.call, case.decision
+        if approval is not None:
+            # what a person approved runs as the question said, whatever a rule would say of it by now
+            decision = replace(decision, profile=case.facts.profile, needs=CallNeeds())
         runs = call.command if approval is not None or decision.runs is None else decision.runs
         digest = call.digest(case.facts)
         draft = self._events.started(call, case.facts, decision, digest, approval)
@@ -235,7 +238,17 @@ class Gate:
             await self._record_end(draft, event, never)
             raise CallStopped(never)
         targets = tuple(target.path for target in case.facts.targets)
-        permit = Permit(digest, basis, decision.profile, runs, decision.environment, event.seq, event.hash, targets)
+        permit = Permit(
+            digest,
+            basis,
+            decision.profile,
+            runs,
+            decision.environment,
+            event.seq,
+            event.hash,
+            targets,
+            decision.needs,
+        )
         outcome, stopped = await self._let(case.tool, call, permit)
         if await self._record_end(draft, event, outcome) or stopped:
             raise CallStopped(outcome)
