@@ -135,7 +135,7 @@ class Agent:
         try:
             return await work
         except CallStopped as stopped:
-            keep(close_open_calls(state.answer(str(stopped.outcome.text))))
+            keep(close_open_calls(self._answered(state, stopped.done)))
             raise asyncio.CancelledError from None
 
     async def _ask(

@@ -67,11 +67,11 @@ class Waiting:
 
 
 class CallStopped(Exception):  # not an error: how a cancelled call hands its outcome up
-    """The turn was cancelled while a tool performed; ``outcome`` is how the call ended, already on record."""
+    """The turn was cancelled while a tool performed; ``done`` is how the call ended, already on record."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, done: Done) -> None:
         super().__init__("stopped")
-        self.outcome = outcome
+        self.done = done
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class Gate:
             try:
                 done = await self._perform(case, Basis.RULING, approval)
             except CallStopped as stopped:
-                await _to_the_end(self._consent.ended(approval, stopped.outcome))
+                await _to_the_end(self._consent.ended(approval, stopped.done.outcome))
                 raise
         else:
             done = self._refused(case, stop)
@@ -199,7 +199,7 @@ class Gate:
                 await self._log.append(self._events.void(case.call, case.facts, case.decision, stop))
         _, cancelled = await _to_the_end(self._consent.ended(approval, done.outcome))
         if cancelled:
-            raise CallStopped(done.outcome)
+            raise CallStopped(replace(done, asked=True))
         return replace(done, asked=True)
 
     def _void(self, case: _Case, approval: Approval) -> str | None:
@@ -236,7 +236,7 @@ class Gate:
         if cancelled:
             never = self._said("Stopped before it began.", Status.STOPPED)
             await self._record_end(draft, event, never)
-            raise CallStopped(never)
+            raise CallStopped(Done(never, decision, self._events.line(call), asked=approval is not None))
         targets = tuple(target.path for target in case.facts.targets)
         permit = Permit(
             digest,
@@ -250,9 +250,10 @@ class Gate:
             decision.needs,
         )
         outcome, stopped = await self._let(case.tool, call, permit)
+        done = Done(outcome, decision, self._events.line(call), asked=approval is not None)
         if await self._record_end(draft, event, outcome) or stopped:
-            raise CallStopped(outcome)
-        return Done(outcome, decision, self._events.line(call), asked=approval is not None)
+            raise CallStopped(done)
+        return done
 
     async def _let(self, tool: Tool, call: Call, permit: Permit) -> tuple[Outcome, bool]:
         """Have the tool perform; a cancelled turn still gets the call's end, because the record needs it."""

@@ -340,7 +340,7 @@ class TestStopping:
     @pytest.mark.parametrize("again", [False, True])
     async def test_a_tool_that_was_stopped_leaves_its_outcome(self, again: bool) -> None:
         """The call has its end, the others are closed, and the cancellation goes up."""
-        stopped = CallStopped(Outcome(Status.STOPPED, MASK("status: stopped\noutput:\n61 %")))
+        stopped = CallStopped(Done(Outcome(Status.STOPPED, MASK("status: stopped\noutput:\n61 %"))))
         here = scene(wants("a", "b"), gate=[stopped])
         run: Awaitable[TurnEnd]
         run = here.resume(parked_state("a", "b"), ruled(ApprovalState.APPROVED)) if again else here.advance(begun())
