@@ -29,14 +29,31 @@ class Confiner:
         self._system = system_paths(guard)
         self._probing: asyncio.Task[Containment] | None = None
 
+    @property
+    def known(self) -> Containment | None:
+        """What is known to hold by now; None while that is not known."""
+        done = self._probing is not None and self._probing.done() and not self._probing.cancelled()
+        return self._probing.result() if self._probing is not None and done else None
+
+    def begin(self) -> "asyncio.Task[Containment]":
+        """Begin to find out what holds here, unless that is under way or known."""
+        if self._probing is None or self.known == _UNTRIED:
+            self._probing = asyncio.create_task(self._probe())
+        return self._probing
+
     async def state(self) -> Containment:
         """What holds here; found out once, by trying, and again only if that could not be tried at all."""
-        if self._probing is None:
-            self._probing = asyncio.create_task(self._probe())
-        found = await asyncio.shield(self._probing)
-        if found == _UNTRIED:
-            self._probing = None
-        return found
+        return await asyncio.shield(self.begin())
+
+    async def ready(self) -> bool:
+        """Whether commands can be contained here."""
+        return (await self.state()).ready
+
+    async def close(self) -> None:
+        """Give up a probe that is under way."""
+        if self._probing is not None:
+            self._probing.cancel()
+            await asyncio.wait([self._probing])
 
     @contextlib.asynccontextmanager
     async def around(self, wanted: SpawnRequest, grants: Grants) -> AsyncIterator[SpawnRequest]:

@@ -128,9 +128,6 @@ class Runner:
             command.lose("the gateway closed before it was told of the end")
         self._link.close()
         await self._link.bury()
-        if self._check is not None:
-            self._check.cancel()
-            self._check = None
 
     def _start(
         self, request: SpawnRequest, on_output: Callable[[bytes], None] | None, streams: Sequence[int]

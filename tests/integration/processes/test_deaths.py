@@ -102,12 +102,10 @@ async def test_a_command_that_kills_its_supervisor_is_ended(runner: Runner) -> N
 
 async def test_a_lost_command_has_the_output_that_was_seen(runner: Runner) -> None:
     """What ran past the gateway while the command ran is kept at its end and counted in full."""
-    script = (
-        "head -c 100000 /dev/zero; read -t 0.3 <> <(:); head -c 100000 /dev/zero; read -t 0.3 <> <(:); kill -9 $PPID"
-    )
-    end = await runner.run(shell(script))
-    assert (end.status, end.output.size) == (EndStatus.LOST, 200_000)
-    assert len(end.output.tail) == 16 * 1024
+    slowly = "for i in 1 2 3 4 5; do head -c 16000 /dev/zero; read -t 0.2 <> <(:); done"
+    end = await runner.run(shell(f"head -c 100000 /dev/zero; read -t 0.3 <> <(:); {slowly}; kill -9 $PPID"))
+    assert (end.status, end.output.size) == (EndStatus.LOST, 180_000)
+    assert len(end.output.tail) == 64 * 1024
 
 
 async def test_a_command_that_stops_its_supervisor_is_still_timed_out(runner: Runner) -> None:

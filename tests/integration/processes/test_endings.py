@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -95,7 +96,9 @@ async def test_the_term_reaches_the_depth_of_the_tree(runner: Runner, tmp_path: 
     """A process outside the group whose parent is still alive is asked before it is killed."""
     heard = Heard()
     inner = f"trap 'echo cleaned >>{tmp_path}/log; exit' TERM; echo ready; while :; do sleep 0.05; done"
-    running = asyncio.ensure_future(runner.run(shell(f'bash -c "setsid bash -c \\"{inner}\\" & wait"; :'), heard))
+    running = asyncio.ensure_future(
+        runner.run(shell(f"trap : TERM; setsid bash -c {shlex.quote(inner)} & wait; wait; sleep 9"), heard)
+    )
     await heard.line()
     await runner.stop("c")
     assert (await running).status is EndStatus.STOPPED

@@ -87,3 +87,11 @@ if os.geteuid() == 0:  # only root can make a program that an ordinary user may 
                 assert gateway.hear("out", "b") == ["on"]
         finally:
             shutil.rmtree(folder)
+
+    def test_the_spawner_has_nothing_of_the_gateway() -> None:
+        """Its environment is empty, it keeps no folder in use, and no terminal signal of the gateway reaches it."""
+        with Gateway(*ordinary()) as gateway:
+            spawner = Path(f"/proc/{gateway.spawner}")
+            assert (spawner / "environ").read_bytes() == b""
+            assert (spawner / "cwd").readlink() == Path("/")
+            assert os.getsid(gateway.spawner) == gateway.spawner

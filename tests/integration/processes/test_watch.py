@@ -50,6 +50,23 @@ async def test_a_supervisor_that_stays_silent_is_killed(impatient: Runner) -> No
     watched.close()
 
 
+async def test_a_supervisor_that_cannot_be_woken_is_killed(impatient: Runner) -> None:
+    """With spawner and supervisor kept asleep the gateway kills the supervisor first, and the call still ends."""
+    old, heard = impatient.pid(), Heard()
+    running = asyncio.ensure_future(impatient.run(shell("echo $PPID; sleep 600", timeout=0.5), heard))
+    (supervisor,) = await heard.pids(1)
+    watched = Watched(supervisor)
+    while not watched.gone(0):
+        os.kill(old, signal.SIGSTOP)
+        os.kill(supervisor, signal.SIGSTOP)
+        await asyncio.sleep(0.001)
+    assert (impatient.alive, impatient.pid()) == (True, old)
+    os.kill(old, signal.SIGCONT)
+    end = await running
+    assert (end.status, end.message) == (EndStatus.LOST, "its supervisor was killed by signal 9")
+    watched.close()
+
+
 async def test_a_spawner_that_cannot_be_woken_is_replaced(impatient: Runner) -> None:
     """If nothing helps, the spawner is killed: the call ends as lost and the next one runs."""
     old = impatient.pid()
