@@ -9,18 +9,22 @@ from urllib.parse import urlsplit
 from mtbot.domain.call import Access, Call, ToolSpec
 from mtbot.policy import allow, never, readings
 from mtbot.policy.lexer import Literal, NotLiteral, lex
-from mtbot.policy.reading_values import BashlexReading, Readings, SimpleCommand
+from mtbot.policy.reading_values import BashlexReading, Readings, SimpleCommand, Word
 from mtbot.policy.rule import MAX_TEXT_BYTES
 from mtbot.policy.ruleset import RuleSet
+from mtbot.policy.unwrap_code import STDIN_FILES, shell_words
 
 MAX_SCRIPTS = 16
 """Script operands that are bound by content; a command with more of them says that the rest is not."""
 
+_MAX_NAMED = 4
 MAX_WORDS = 256
 """Words of a command that are looked up when the owner has denied paths."""
 
 _SCRIPT_RUNNERS = never.SHELLS | never.INTERPRETERS
 _TAKES_A_VALUE = frozenset({"-W", "-X", "-O", "-o", "--rcfile", "--init-file", "-r", "--require", "-I", "-L"})
+_MOVERS = frozenset({"env", "sudo", "run0", "systemd-run", "unshare", "nsenter", "chroot"})
+_DIRECTORY_OPTIONS = ("-C", "-D", "-R", "-r", "-w", "--chdir", "--wd", "--root", "--working-directory")
 _CODE_FLAGS = ("-c", "-e", "-m", "--eval", "--command", "-p", "--print")
 
 
@@ -86,11 +90,12 @@ def prepare(call: Call, spec: ToolSpec, rules: RuleSet) -> Prepared:
     if isinstance(literal, Literal):
         asked = allow.wanted(literal, rules.allow)
         wants = Wants(asked.directory, asked.paths, asked.trees, asked.repository)
-    scripts, unbound = _scripts(found.commands)
+    scripts, unbound = _scripts(found.commands, here=_stays(found.commands, literal))
     programs = tuple(dict.fromkeys(c.argv[0].text for c in found.commands if c.argv and not c.argv[0].dynamic))
     if rules.denied_paths:
         words = dict.fromkeys(w.text for c in found.commands for w in (*c.argv, *(r.target for r in c.redirects)))
         wants = replace(wants, paths=tuple(dict.fromkeys((*wants.paths, *words)))[:MAX_WORDS])
+    unbound += scripts[MAX_SCRIPTS : MAX_SCRIPTS + _MAX_NAMED]
     wants = replace(wants, programs=programs[:64], scripts=scripts[:MAX_SCRIPTS], unbound=unbound)
     return Prepared(call, spec, rules, wants, found, literal)
 
@@ -110,41 +115,79 @@ def _paths(value: object) -> tuple[str, ...]:
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list | tuple) else ()
 
 
-def _scripts(commands: tuple[SimpleCommand, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words that name scripts which a command would run, and the programs whose input cannot be fixed."""
+def _scripts(commands: tuple[SimpleCommand, ...], *, here: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words that name scripts which a command would run, and the programs whose input cannot be fixed.
+
+    ``here``: every command runs in the directory that the words are looked up from.
+    """
     scripts: dict[str, None] = {}
     unbound: dict[str, None] = {}
     for command in commands:
         if not command.argv or command.argv[0].dynamic:
             continue
         word = command.argv[0].text
+        found = _script_of(command)
         if "/" in word:
             scripts[word] = None
         elif never.runs_workspace_files(command.program) or command.program in ("source", "."):
             unbound[command.program] = None
-        if command.program in ("source", ".") and command.arguments:
-            scripts[command.arguments[0]] = None
-        elif never.base_name(word) in _SCRIPT_RUNNERS or command.program.rstrip("0123456789.") in _SCRIPT_RUNNERS:
-            operand = _script_operand(command.arguments)
-            if operand is not None:
-                scripts[operand] = None
+        if isinstance(found, Word):
+            scripts[found.text] = None
+            found = found.dynamic or not (here or found.text.startswith(("/", "~")))
+        if found or ("/" in word and not here and not word.startswith(("/", "~"))):
+            unbound[command.program] = None
     return tuple(scripts), tuple(unbound)
 
 
-def _script_operand(arguments: tuple[str, ...]) -> str | None:
+def _script_of(command: SimpleCommand) -> Word | bool:
+    """The word that names the file a command runs; else whether what it runs comes from somewhere that may change."""
+    if command.program in ("source", "."):
+        return command.argv[1] if command.arguments else False
+    if command.program in never.SHELLS:
+        letters, operands = shell_words(command.argv[1:])
+        if "c" in letters:
+            return False  # a text, which is read by itself
+        script = operands[0] if operands and "s" not in letters else None
+    elif never.base_name(command.argv[0].text) in _SCRIPT_RUNNERS:
+        script = _operand(command.argv[1:])
+        if script is None and any(argument.startswith(_CODE_FLAGS) for argument in command.arguments):
+            return any(argument.startswith("-m") for argument in command.arguments)
+    else:
+        return False
+    if script is not None and script.text not in STDIN_FILES:
+        return script
+    read = [redirect.target for redirect in command.redirects if redirect.operator == "<"]
+    return read[-1] if read else bool(command.stdin_from - {"echo", "printf"})
+
+
+def _operand(words: tuple[Word, ...]) -> Word | None:
     """The first word that is neither an option nor an option's value; None where code comes from elsewhere."""
     skip = False
-    for word in arguments:
+    for word in words:
         if skip:
             skip = False
             continue
-        if word.startswith(_CODE_FLAGS):
+        if word.text.startswith(_CODE_FLAGS):
             return None
-        if word in _TAKES_A_VALUE:
+        if word.text in _TAKES_A_VALUE:
             skip = True
-        elif not word.startswith("-"):
+        elif not word.text.startswith("-") or word.text == "-":
             return word
     return None
+
+
+def _stays(commands: tuple[SimpleCommand, ...], literal: Literal | NotLiteral) -> bool:
+    """Whether no command changes the directory, but for a leading ``cd`` that the look-ups follow."""
+    leading = isinstance(literal, Literal) and literal.cd is not None
+    cds = [command for command in commands if command.program in never.CHANGES_DIRECTORY]
+    if len(cds) > leading:
+        return False
+    return not any(
+        command.program == "chroot" or argument.startswith(_DIRECTORY_OPTIONS)
+        for command in commands
+        if command.program in _MOVERS
+        for argument in command.arguments
+    )
 
 
 def host_of(url: str) -> str:

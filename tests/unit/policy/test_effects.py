@@ -24,6 +24,14 @@ from tests.unit.policy.calls import FETCH, READ, WRITE, call_of, prepared_of
         ("python3 -m http.server", ()),
         ("bash", ()),
         ("source", ()),
+        ("bash -e x.sh", ("x.sh",)),
+        ("sh -ex x.sh", ("x.sh",)),
+        ("bash -p x.sh", ("x.sh",)),
+        ("bash -o pipefail -m x.sh", ("x.sh",)),
+        ("bash -s x.sh", ()),
+        ("bash < x.sh", ("x.sh",)),
+        ("python3 - < y.py", ("y.py",)),
+        ("bash -c 'sh -e x.sh'", ("x.sh",)),
         ("$X y.py", ()),
         ("ls a b", ()),
     ],
@@ -38,10 +46,32 @@ def test_programs_whose_input_cannot_be_fixed_are_named() -> None:
     assert prepared_of("make test && npm run build").wants.unbound == ("make", "npm")
 
 
+@pytest.mark.parametrize(
+    ("command", "unbound"),
+    [
+        ("cat x.sh | bash", ("bash",)),
+        ("echo ls | bash", ()),
+        ("python3 -m tool", ("python3",)),
+        ("bash $X/x.sh", ("bash",)),
+        ("cd sub; bash x.sh", ("bash",)),
+        ("(cd sub; ./x)", ("x",)),
+        ("cd sub; bash /srv/x.sh", ()),
+        ("cd sub && bash x.sh", ()),
+        ("env -C sub bash x.sh", ("bash",)),
+        ("env A=b bash x.sh", ()),
+    ],
+)
+def test_a_script_that_cannot_be_found_for_sure_is_named(command: str, unbound: tuple[str, ...]) -> None:
+    """What comes through a pipe, by a name that only the shell knows, or from another directory, is not bound."""
+    assert prepared_of(command).wants.unbound == unbound
+
+
 def test_only_so_many_scripts_are_bound() -> None:
     """A command cannot make the gate read without end."""
     command = "; ".join(f"sh s{number}.sh" for number in range(MAX_SCRIPTS + 5))
-    assert len(prepared_of(command).wants.scripts) == MAX_SCRIPTS
+    wants = prepared_of(command).wants
+    assert len(wants.scripts) == MAX_SCRIPTS
+    assert wants.unbound == tuple(f"s{number}.sh" for number in range(MAX_SCRIPTS, MAX_SCRIPTS + 4))
 
 
 def test_a_text_that_is_too_long_is_not_read() -> None:
