@@ -21,6 +21,23 @@ TOO_LONG_ID = "limits.too-long"
 
 INTRICATE_ID = "limits.too-intricate"
 
+KEY_ID = "limits.private-key"
+
+_ARMOUR = r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+_GAP = r"""(?:\\{1,4}[rn]|[\s"',\\#-])"""
+_LINE = r"[A-Za-z0-9+/=]{16,}"
+_LABEL = r"(?:Proc-Type|DEK-Info|Version|Comment|Charset)[ \t]*:[^\n]{0,130}"
+_LABELS = rf"(?:{_LABEL}{_GAP})*"
+_KEYS = Patterns(
+    (
+        rf"{_ARMOUR}{_GAP}*\n{_GAP}*{_LABELS}{_GAP}*{_LINE}",
+        rf"{_ARMOUR}{_GAP}+{_LABELS}{_GAP}*{_LABEL}{_GAP}*\n{_GAP}*{_LABELS}{_GAP}*{_LINE}",
+        rf"{_ARMOUR}{_GAP}+{_LABELS}{_GAP}*{_LINE}(?:{_GAP}+{_LINE})*{_GAP}*\n{_GAP}*(?:{_LINE}|[A-Za-z0-9+/=]{{1,15}}\z)",
+        rf"""{_ARMOUR}[A-Za-z0-9+/=\s"',\\#:.@-]*\n[A-Za-z0-9+/=\s"',\\#:.@-]*-----END """,
+    )
+)
+"""A private key over several lines: a question masks it whole, and a line of it may be a command."""
+
 _MAX_MENTIONS = 400
 _MAX_SCANNED = 2000
 _SEGMENT_END = re.compile(r"[;&|()\n`{}]")
@@ -98,7 +115,7 @@ def judge(found: Readings, rules: DenyRules) -> Denial | Mention | None:
     """The first denial, refusals before questions, hardline rules before others; else a mention; else None."""
     if len(found.text.encode("utf-8", "replace")) > MAX_TEXT_BYTES:
         return too_long()
-    owned = _owners(found, rules)
+    owned = _holds_a_key(found) or _owners(found, rules)
     if owned is not None:
         return owned
     softened = _intricate(found)
@@ -124,6 +141,18 @@ def too_long() -> Denial:
         Level.REFUSE,
         hardline=False,
         command="",
+    )
+
+
+def _holds_a_key(found: Readings) -> Denial | None:
+    """The refusal of a text with a private key in it, of which no question could show what runs."""
+    if "PRIVATE KEY" not in found.text:
+        return None
+    if _KEYS.first_match(found.text.encode("utf-8", "replace").decode()) is None:
+        return None
+    reason = "it holds a private key, and a question that masks one can't show what else stands there"
+    return Denial(
+        KEY_ID, reason, "put the key into a file of its own with write_file", Level.REFUSE, hardline=False, command=""
     )
 
 

@@ -1,11 +1,14 @@
 """The judgement of the deny half."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mtbot.policy import deny
 from mtbot.policy.deny import Denial, Mention
 from mtbot.policy.rule import Level, PatternsError
 from mtbot.policy.rules import RULES
+from mtbot.redaction.mask import Redactor
 
 PLAIN = deny.compile_rules()
 
@@ -125,3 +128,55 @@ def test_doubts_are_handed_on() -> None:
     found, _ = deny.look("$x y", PLAIN)
     assert found is not None
     assert deny.forbids_rules(found) == found.doubts != ()
+
+
+_ARMOUR = "-----BEGIN RSA PRIVATE KEY-----"
+_KEY = f"{_ARMOUR}\nMIIEowIBAAKCAQEA0aB1cD2eF3\nabc=\n-----END RSA PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"cat > key <<'E'\n{_KEY}\nE",
+        f': "{_ARMOUR}"\n/srv/work/evil/script\n',
+        f': "{_ARMOUR}"\n touch /home/deploy/made\n: "-----END RSA PRIVATE KEY-----"',
+        f': "{_ARMOUR}" /srv/work/evil/script\nsh',
+        f': "{_ARMOUR}\nProc-Type: 4,ENCRYPTED\n" /srv/work/evil/script',
+        f'echo \ud800; : "{_ARMOUR}"\n/srv/work/evil/script\n',
+    ],
+)
+def test_a_text_with_a_private_key_over_several_lines_is_refused(text: str) -> None:
+    """A question masks a key whole, and a line of it may be a command that nobody would see."""
+    outcome = _judge(text)
+    assert isinstance(outcome, deny.Denial)
+    assert (outcome.rule_id, outcome.level) == (deny.KEY_ID, Level.REFUSE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"grep -rl -- '{_ARMOUR}' /srv/work/projects", f"grep -q -- '{_ARMOUR}' f\nls -l", "openssl genrsa # PRIVATE KEY"],
+)
+def test_the_name_of_a_private_key_is_no_private_key(text: str) -> None:
+    """Who looks for keys names the first line of one."""
+    assert _judge(text) is None
+
+
+_PIECES = [
+    _ARMOUR,
+    "-----BEGIN PRIVATE KEY-----",
+    "-----END RSA PRIVATE KEY-----",
+    "Proc-Type: 4,ENCRYPTED",
+    "/srv/work/evil/script",
+    "MIIEowIBAAKCAQEA0aB1cD2eF3",
+    *("sh", "A=b", "\n", "\n", " ", '"', "'", "\\", "\\n", "#", ",", ";"),
+]
+
+
+@settings(max_examples=400, deadline=None, database=None)
+@given(st.lists(st.sampled_from(_PIECES), max_size=10), st.sampled_from(_PIECES[:2]))
+def test_no_mask_hides_a_line_break_of_a_text_that_is_not_refused(pieces: list[str], armour: str) -> None:
+    """Whatever a mask goes over is one line, so a question never hides where a command begins."""
+    text = armour + "".join(pieces)
+    masked = Redactor({}, b"k" * 32).mask(text)
+    if masked.count("\n") < text.count("\n"):
+        assert isinstance(_judge(text), deny.Denial)
