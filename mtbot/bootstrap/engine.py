@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from mtbot.agent.loop import Agent
+from mtbot.approvals.cut_off import CutOffCards
 from mtbot.approvals.desk import Desk
 from mtbot.bootstrap.offline import Loaded, Office
 from mtbot.bootstrap.profiles import Kit, Profiles
@@ -161,6 +162,7 @@ def build_engine(office: Office, runner: Runner) -> Engine:
         Leftovers(stores.trail, stores.trail, stores.consents, stores.inbox, stores.outbox, stores.history),
         office.desk,
         lanes,
+        CutOffCards(loaded.clock, loaded.redactor, lambda: loaded.people),
         loaded.clock,
         loaded.redactor,
     )

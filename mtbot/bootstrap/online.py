@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from mtbot.approvals.cut_off import CutOffCards
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded
 from mtbot.bootstrap.system import short_host, user_name
@@ -21,6 +22,7 @@ from mtbot.domain.turn import Address, Inbound, SurfaceName
 from mtbot.gate.facts import FactFinder
 from mtbot.gate.undo import Ground, TrashKeeper
 from mtbot.gateway.commands import About, Commands, CommandStores
+from mtbot.gateway.cut_off import CutOffs, NoticeFrame
 from mtbot.gateway.intake import Intake, IntakeFrame, IntakeStores
 from mtbot.gateway.lifecycle import Gateway, Parts, Service
 
@@ -98,8 +100,8 @@ def build_gateway(engine: Engine) -> "Running":
         engine.loaded.clock,
     )
     frame = IntakeFrame(engine.loaded.clock, engine.loaded.redactor, ways, engine.wake, lambda: engine.loaded.people)
-    intake = Intake(
     running.trash = keeper_of(engine.office, Ground(engine.profiles.gate, FactFinder(engine.profiles.world())))
+    intake = Intake(
         engine.desk,
         engine.lanes,
         commands,
@@ -108,6 +110,9 @@ def build_gateway(engine: Engine) -> "Running":
         running.trash,
     )
     commands.doing = engine.turns.doing
+    cards = CutOffCards(engine.loaded.clock, engine.loaded.redactor, lambda: engine.loaded.people)
+    notices = NoticeFrame(engine.loaded.clock, ways, engine.wake, intake.admits)
+    intake.on_notice = CutOffs(stores.trail, stores.outbox, engine.lanes, cards, notices).press
     running.intake, running.commands = intake, commands
     # a question in a terminal belongs to the process that shows it
     engine.recovery.serves = lambda address: address.surface is not SurfaceName.TERMINAL
@@ -119,8 +124,8 @@ class Running:
 
     intake: Intake
     commands: Commands
-
     trash: TrashKeeper
+
     def __init__(self, engine: Engine, ways: BotWays) -> None:
         self._engine = engine
         self._ways = ways
@@ -214,21 +219,16 @@ class Running:
     async def _sweep(self, bots: Sequence[BotParts]) -> tuple[InboxRow, ...]:
         pollers = {bot.name: bot.poller for bot in bots}
 
-        def address_of(row: InboxRow) -> Address | None:
-            inbound = pollers[row.bot].read(row)
-            return inbound.address if inbound else None
-
         await self._engine.office.stores.trail.begin(self._engine.loaded.clock.now_ms())
         await self._engine.office.stores.cron_runs.sweep(self._engine.loaded.clock.now_ms())
-        swept = await self._engine.recovery.sweep(tuple(pollers), address_of)
         await self._expire_trash()
+        swept = await self._engine.recovery.sweep(tuple(pollers), lambda row: pollers[row.bot].read(row))
         if swept.interrupted or swept.cut or swept.again:
             _log.warning(
                 "gateway.recovered", interrupted=swept.interrupted, cut_turns=swept.cut, taken_up=len(swept.again)
             )
         return swept.again
 
-    def _cron(self) -> "Scheduler | None":
     async def _expire_trash(self) -> None:
         """Remove what was kept for long enough; a trash that cannot be read is no reason not to serve."""
         try:
@@ -239,6 +239,7 @@ class Running:
         if gone:
             _log.info("trash.expired", entries=[one.id for one in gone])
 
+    def _cron(self) -> "Scheduler | None":
         if not self._engine.loaded.settings.cron.enabled:
             return None
         self.scheduler = build_scheduler(self._engine)

@@ -102,6 +102,7 @@ async def run_prompt(loaded: Loaded, spawner: SpawnerProcess, wanted: PromptWant
                     hint="wait for it, or use --session NAME or --new",
                 )
             await _cancel_open(engine, address)
+            await engine.recovery.report()
             return await _one_turn(engine, address, inbound)
     finally:
         await engine.close()

@@ -135,14 +135,6 @@ class AuditLog(Protocol):
         ...
 
 
-class CrashLog(Protocol):
-    """What dead processes left behind in the record."""
-
-    async def unfinished(self) -> tuple[AuditEvent, ...]:
-        """STARTED events without an end whose instance belongs to this host and is provably dead."""
-        ...
-
-
 class Consents(Protocol):
     """Approvals and parked turns as rows."""
 

@@ -5,9 +5,10 @@ A person who waits for a question to be answered, or wants to stop, is never que
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
+from mtbot.approvals.cut_off import MARK
 from mtbot.approvals.desk import Desk
 from mtbot.domain.errors import AlreadyDecided, ChannelError, NoSuchApproval, NotAllowed, StateError, StorageError
 from mtbot.domain.ids import ApprovalId, ChatId
@@ -55,7 +56,7 @@ class IntakeFrame:
 
 
 class Intake:
-    """Takes in one inbound at a time."""
+    """Takes in one inbound at a time. ``on_notice`` acts on a button of a cut-off notice and says what it did."""
 
     def __init__(
         self, desk: Desk, lanes: Lanes, commands: Commands, stores: IntakeStores, frame: IntakeFrame, back: Undo
@@ -68,6 +69,7 @@ class Intake:
         self._back = back
         self._told_groups: set[tuple[str, int]] = set()
         self.ignored: Counter[Admission] = Counter()
+        self.on_notice: Callable[[Inbound, str, str], Awaitable[str]] = _no_notice
 
     def admits(self, inbound: Inbound) -> bool:
         """Whether this may come in at all; whoever it is from, it is judged again when it is acted on."""
@@ -146,6 +148,9 @@ class Intake:
 
     async def _press(self, inbound: Inbound) -> None:
         word, _, token = inbound.press_token.partition(".")
+        if token.startswith(MARK):
+            await self._note(inbound, await self.on_notice(inbound, word, token))
+            return
         try:
             approval = await self._stores.consents.by_token(token)
         except NoSuchApproval:
@@ -258,3 +263,7 @@ class Intake:
         except StorageError:
             if inbound.command != "stop" and inbound.kind is not InboundKind.PRESS:
                 raise
+
+
+async def _no_notice(_inbound: Inbound, _word: str, _token: str) -> str:
+    return "This button does nothing any more."

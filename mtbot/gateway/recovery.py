@@ -4,21 +4,22 @@ Nothing that may have run is run again. What was cut off is written down as inte
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
 
+from mtbot.approvals.cut_off import CutOffCards
 from mtbot.approvals.desk import Desk
-from mtbot.domain.errors import ConsentError, MtclawError
+from mtbot.domain.crash import CrashLog
+from mtbot.domain.errors import ConsentError, MtclawError, NoSuchApproval
 from mtbot.domain.ids import ApprovalId, BotName, SessionId, ThreadId, TurnId
-from mtbot.domain.ports import AuditLog, Clock, Consents, CrashLog, History, Inbox, Masker, Outbox, TurnFlush
+from mtbot.domain.ports import AuditLog, Clock, Consents, History, Inbox, Masker, Outbox, TurnFlush
 from mtbot.domain.record import (
     Approval,
     ApprovalState,
     AuditEvent,
-    Card,
-    CardKind,
     EventKind,
     InboxRow,
     OutboxItem,
@@ -27,13 +28,16 @@ from mtbot.domain.record import (
     Ruling,
     Via,
 )
-from mtbot.domain.turn import SYSTEM, Address, Message, Role, SurfaceName, Usage
+from mtbot.domain.turn import SYSTEM, Address, Inbound, Message, Role, SurfaceName, Usage
 from mtbot.gateway.lanes import Lanes
 
 LOOK_SECONDS = 5.0
 """How often rulings that another process made are looked for."""
 
-CUT_OFF = "Cut off: I am back. This was running; how it ended is unknown, and I have not run it again:"
+MAX_RAN = 12
+"""So many of the calls that ran by rule are named in a notice."""
+
+MAX_LINE = 200
 
 _log = structlog.get_logger()
 
@@ -66,20 +70,23 @@ class Recovery:
     what a dead process was sending.
     """
 
-    def __init__(self, left: Leftovers, desk: Desk, lanes: Lanes, clock: Clock, masker: Masker) -> None:
+    def __init__(
+        self, left: Leftovers, desk: Desk, lanes: Lanes, cards: CutOffCards, clock: Clock, masker: Masker
+    ) -> None:
         self._left = left
         self._desk = desk
         self._lanes = lanes
+        self._cards = cards
         self._clock = clock
         self._masker = masker
         self.wake: Callable[[], None] = lambda: None
         self.serves: Callable[[Address], bool] = lambda _address: True
         self.unsure: Callable[[Sequence[OutboxRow]], Awaitable[None]] = _leave
 
-    async def sweep(self, bots: tuple[BotName, ...], address_of: Callable[[InboxRow], Address | None]) -> Swept:
+    async def sweep(self, bots: tuple[BotName, ...], inbound_of: Callable[[InboxRow], Inbound | None]) -> Swept:
         """Bring the state of a dead process to rest; the returned rows are to be taken in again."""
         pending = [one for one in await self._left.consents.pending() if self.serves(one.address)]
-        interrupted = await self._interrupted(pending)
+        interrupted = await self.report()
         asked = await self._asked_for(pending)
         again: list[InboxRow] = []
         cut = 0
@@ -89,17 +96,30 @@ class Recovery:
                     again.append(row)
                     continue
                 await self._left.inbox.done(row.bot, row.update)
-                address = address_of(row)
-                if address is None or (row.bot, row.update) in asked or address.session in interrupted:
+                inbound = inbound_of(row)
+                if inbound is None or (row.bot, row.update) in asked or inbound.address.session in interrupted:
                     continue
                 cut += 1
-                text = "I was cut off while I worked on your last message. Nothing is repeated by itself; ask again."
-                await self._tell(OutboxItem(OutKind.NOTICE, address, text=self._masker.mask(text)))
+                await self._tell_cut_turn(inbound)
         for approval in pending:
             self._lanes.rest(approval.address.session, approval.id)
         await self.unsure(await self._left.outbox.ambiguous())
         await self.look()
         return Swept(tuple(again), len(interrupted), cut)
+
+    async def _tell_cut_turn(self, inbound: Inbound) -> None:
+        """A turn that was cut while nothing ran, and what had run for it."""
+        text = "I was cut off while I worked on your last message. Nothing is repeated by itself; ask again."
+        ran = await self._ran(inbound.address.session, inbound.ref.message)
+        if ran:
+            text += f"\nRan by rule: {', '.join(ran)}"
+        said = self._masker.mask(text)
+        item = OutboxItem(OutKind.NOTICE, inbound.address, text=said, quote=inbound.ref.message)
+        entries = (Message(Role.USER, str(self._masker.mask(inbound.text))), Message(Role.ASSISTANT, str(said)))
+        turn = TurnId(f"cut-{inbound.address.bot}-{inbound.ref.update}")
+        flush = TurnFlush(turn, inbound.address, entries, Usage(), (item,))
+        await self._left.history.flush(flush, self._clock.now_ms())
+        self.wake()
 
     async def _asked_for(self, pending: Sequence[Approval]) -> set[tuple[BotName, int | None]]:
         """The messages whose turns wait for an answer, so that nothing of them was cut off."""
@@ -114,49 +134,63 @@ class Recovery:
                 found.add((state.address.bot, state.ref.update))
         return found
 
-    async def _interrupted(self, pending: Sequence[Approval]) -> set[SessionId]:
-        """Write down what was running, tell its chat, and leave a note for the session's next turn; their sessions."""
-        sessions = set()
-        for event in await self._left.crashes.unfinished():
+    async def report(self) -> set[SessionId]:
+        """Write down what was running, tell its chat, and leave a note for the session's next turn; their sessions.
+
+        The same for what had ended while its turn was never finished. Safe beside live processes: only what a dead one
+        left is touched.
+        """
+        pending = await self._left.consents.pending()
+        sessions, known = set(), set()
+        for started in await self._left.crashes.unfinished():
             draft = replace(
-                event.draft,
+                started.draft,
                 kind=EventKind.INTERRUPTED,
                 at_ms=self._clock.now_ms(),
                 reason="the process that ran it is gone; how it ended is unknown",
-                detail=f"started={event.seq}",
+                detail=f"started={started.seq}",
             )
             await self._left.log.append(draft)
-            sessions.add(event.draft.session)
-            address = address_of_event(event)
-            if address is not None:
-                card = self._cut_off_card(event, [one for one in pending if one.address.session == address.session])
-                await self._leave_note(event, address, OutboxItem(OutKind.NOTICE, address, card=card))
+            known.add(started.seq)
+            sessions.add(await self._tell_cut_off(started, None, pending))
+        for started, end in await self._left.crashes.cut_short():
+            if started.seq not in known:
+                unknown = end.draft.kind is EventKind.INTERRUPTED
+                sessions.add(await self._tell_cut_off(started, None if unknown else end, pending))
         return sessions
 
-    async def _leave_note(self, event: AuditEvent, address: Address, item: OutboxItem) -> None:
-        """The turn's own entries are gone with its process: the model is told what the person is told."""
-        mask = self._masker.mask
-        said = (
-            f"{CUT_OFF}\n{event.draft.command}\n(started {self._clock.clock_text(event.draft.at_ms)}; "
-            "do not run it again unless the person asks for it)"
-        )
-        entries = (
-            Message(Role.USER, "(A message of mine was being worked on when the process of the bot ended.)"),
-            Message(Role.ASSISTANT, str(mask(said))),
-        )
-        turn = TurnId(f"interrupted-{event.seq}")
-        await self._left.history.flush(TurnFlush(turn, address, entries, Usage(), (item,)), self._clock.now_ms())
+    async def _tell_cut_off(
+        self, started: AuditEvent, end: AuditEvent | None, pending: Sequence[Approval]
+    ) -> SessionId:
+        """One notice and one note, in one transaction that also closes the turn."""
+        address = address_of_event(started)
+        proposed = (await self._left.crashes.trail_of(started.draft.call))[0]
+        ran = await self._ran(address.session, proposed.draft.message, started)
+        place = self._cards.place(address, started)
+        items: tuple[OutboxItem, ...] = ()
+        if place is not None:
+            still_open = [one for one in pending if one.address.session == address.session]
+            items = (OutboxItem(OutKind.NOTICE, place, card=self._cards.notice(started, end, ran, still_open)),)
+        turn = TurnId(f"interrupted-{started.seq}")
+        if started.draft.approval is not None:
+            with contextlib.suppress(NoSuchApproval):
+                turn = (await self._left.consents.get(started.draft.approval)).turn
+        flush = TurnFlush(turn, address, self._cards.note(started, end, ran), Usage(), items)
+        await self._left.history.flush(flush, self._clock.now_ms())
         self.wake()
+        return address.session
 
-    def _cut_off_card(self, event: AuditEvent, still_open: Sequence[Approval]) -> Card:
-        mask = self._masker.mask
-        lines = [f"Started {self._clock.clock_text(event.draft.at_ms)}"]
-        if event.draft.approval is not None:
-            lines[0] += f" · approved as #{event.draft.approval}"
-        for approval in still_open:
-            until = self._clock.clock_text(approval.expires_ms)
-            lines.append(f"Still open from before: #{approval.id} (until {until}). Its buttons work.")
-        return Card(CardKind.NOTICE, mask(CUT_OFF), mask(event.draft.command), tuple(map(mask, lines)))
+    async def _ran(self, session: SessionId, message: int | None, but: AuditEvent | None = None) -> tuple[str, ...]:
+        """What ran by rule for that message, one short line each, so that nothing of it stays unseen."""
+        if message is None:
+            return ()
+        events = await self._left.crashes.ran_for(session, message)
+        lines = [
+            " ".join(event.draft.command.split()) if event.draft.tool == "exec" else event.draft.tool
+            for event in events
+            if event.draft.approval is None and (but is None or event.draft.call != but.draft.call)
+        ]
+        return tuple(line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 1]}…" for line in lines[:MAX_RAN])
 
     async def look(self) -> None:
         """Let what is due lapse, and go on with every turn of ours that was ruled on (also by another process)."""
@@ -190,19 +224,18 @@ class Recovery:
         due = [approval.expires_ms for approval in await self._left.consents.pending()]
         return min(LOOK_SECONDS, max(0.05, (min(due) - now) / 1000)) if due else LOOK_SECONDS
 
-    async def _tell(self, item: OutboxItem) -> None:
-        await self._left.outbox.put(item, now_ms=self._clock.now_ms())
-        self.wake()
-
 
 async def _leave(_rows: Sequence[OutboxRow]) -> None:
     return
 
 
-def address_of_event(event: AuditEvent) -> Address | None:
-    """The chat that an event belongs to; None for terminal and cron sessions."""
+def address_of_event(event: AuditEvent) -> Address:
+    """The place that an event belongs to."""
     draft = event.draft
-    if not str(draft.session).startswith("telegram:"):
-        return None
-    kind = SurfaceName.PRIVATE if draft.chat > 0 else SurfaceName.GROUP
-    return Address(kind, draft.bot, draft.chat, ThreadId(draft.thread) if draft.thread else None)
+    kind, _, label = str(draft.session).partition(":")
+    if kind == "cli":
+        return Address(SurfaceName.TERMINAL, draft.bot, draft.chat, label=label)
+    if kind == "cron":
+        return Address(SurfaceName.CRON, draft.bot, draft.chat, label=label)
+    surface = SurfaceName.PRIVATE if draft.chat > 0 else SurfaceName.GROUP
+    return Address(surface, draft.bot, draft.chat, ThreadId(draft.thread) if draft.thread else None)

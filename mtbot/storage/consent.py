@@ -114,12 +114,12 @@ class ConsentStore:
     async def resumable(self) -> tuple[Approval, ...]:
         """Requests that are decided while their turn still waits for them, the earliest ruling first. StorageError.
 
-        A yes that was used is not among them: the start wiped the parked turn.
+        A yes that was used is not among them: its turn goes on, or was cut short.
         """
         statement = (
             select(ApprovalRow)
             .join(ParkedRow, col(ParkedRow.approval) == col(ApprovalRow.id))
-            .where(ApprovalRow.state != ApprovalState.PENDING)
+            .where(ApprovalRow.state != ApprovalState.PENDING, col(ApprovalRow.used_seq).is_(None))
             .order_by(col(ApprovalRow.decided_ms), col(ApprovalRow.id))
         )
         rows = await self._db.read(lambda session: session.exec(statement).all())
@@ -128,7 +128,7 @@ class ConsentStore:
     async def parked(self, turn: TurnId) -> TurnState | None:
         """The parked turn, unsealed; None if it is gone. SealError, StorageError."""
         row = await self._db.read(lambda session: session.get(ParkedRow, turn))
-        if row is None:
+        if row is None or not row.sealed:
             return None
         text = self._db.seal.open(row.sealed, "parked_turns", turn)
         try:

@@ -157,7 +157,7 @@ def _unlock(place: Place, engine: Engine) -> Seal:
 
 def _sealed_rows(session: Session) -> int:
     return (
-        session.exec(select(func.count()).select_from(ParkedRow)).one()
+        session.exec(select(func.count()).select_from(ParkedRow).where(col(ParkedRow.sealed) != b"")).one()
         + session.exec(select(func.count()).select_from(InboxTable).where(col(InboxTable.sealed).is_not(None))).one()
         + session.exec(select(func.count()).select_from(OutboxTable).where(col(OutboxTable.sealed).is_not(None))).one()
     )

@@ -172,7 +172,7 @@ class ApprovalRow(Base, table=True):
 
 
 class ParkedRow(Base, table=True):
-    """A turn that waits for ``approval``; gone once the turn is flushed."""
+    """A turn that waits for ``approval``, or (``sealed`` empty) goes on after it; gone once the turn is flushed."""
 
     __tablename__ = "parked_turns"
     __table_args__ = (

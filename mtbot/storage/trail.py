@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from sqlalchemy import Select, delete, exists, func, or_
+from sqlalchemy import Select, delete, exists, func, or_, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
@@ -53,7 +53,8 @@ class Trail:
     async def start(self, draft: EventDraft, approval: ApprovalId | None) -> AuditEvent:
         """Commit the STARTED event of a call: once per call id, for ever, and with ``approval`` only if it is usable.
 
-        The start consumes the approval and wipes the parked turn, which goes on in memory from here.
+        The start consumes the approval and wipes the parked turn, which goes on in memory from here; the row that is
+        left says until the turn is flushed that it was not (``cut_short``).
         NotUsable (also for a second start), RecordUnavailable: then nothing was written and nothing may run.
         """
         if draft.kind is not EventKind.STARTED:
@@ -68,7 +69,7 @@ class Trail:
             (event,) = pen.append(bare)
             if row is not None:
                 row.used_seq = event.seq
-                session.execute(delete(ParkedRow).where(col(ParkedRow.approval) == row.id))
+                session.execute(update(ParkedRow).where(col(ParkedRow.approval) == row.id).values(sealed=b""))
             return event
 
         return await self._chain.commit(bare.at_ms, work)
@@ -132,6 +133,52 @@ class Trail:
             return tuple(
                 one for one in events if (writer := Instance.parse(one.instance)) and provably_dead(writer, here)
             )
+
+        return await self._db.read(work)
+
+    async def cut_short(self) -> tuple[tuple[AuditEvent, AuditEvent], ...]:
+        """Approved calls that ended while their turn never did, because its process on this host is certainly dead.
+
+        Each is its STARTED event and its end, oldest first; calls without an end are ``unfinished``. StorageError.
+        """
+        here = self._db.instance
+
+        def work(session: Session) -> tuple[tuple[AuditEvent, AuditEvent], ...]:
+            begun = (
+                select(EventRow)
+                .join(ApprovalRow, col(ApprovalRow.used_seq) == col(EventRow.seq))
+                .join(ParkedRow, col(ParkedRow.approval) == col(ApprovalRow.id))
+                .order_by(col(EventRow.seq))
+            )
+            found = []
+            for event in [event_of(row) for row in session.exec(begun)]:
+                writer = Instance.parse(event.instance)
+                ends = select(EventRow).where(EventRow.call == event.draft.call, col(EventRow.kind).in_(ENDS))
+                end = session.exec(ends.order_by(col(EventRow.seq))).first()
+                if writer is not None and provably_dead(writer, here) and end is not None:
+                    found.append((event, event_of(end)))
+            return tuple(found)
+
+        return await self._db.read(work)
+
+    async def ran_for(self, session: SessionId, message: int) -> tuple[AuditEvent, ...]:
+        """STARTED events of the calls that were proposed for that message, oldest first. StorageError."""
+
+        def work(look: Session) -> tuple[AuditEvent, ...]:
+            proposed = select(EventRow.call).where(
+                EventRow.session == session, EventRow.kind == EventKind.PROPOSED, EventRow.message == message
+            )
+            begun = select(EventRow).where(EventRow.kind == EventKind.STARTED, col(EventRow.call).in_(proposed))
+            return tuple(event_of(row) for row in look.exec(begun.order_by(col(EventRow.seq))))
+
+        return await self._db.read(work)
+
+    async def event(self, seq: int) -> AuditEvent | None:
+        """The event of that number; None if there is none. StorageError."""
+
+        def work(session: Session) -> AuditEvent | None:
+            row = session.get(EventRow, seq)
+            return None if row is None else event_of(row)
 
         return await self._db.read(work)
 

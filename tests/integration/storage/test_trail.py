@@ -10,14 +10,18 @@ from sqlmodel import Session
 from mtbot.audit import GENESIS, Mark
 from mtbot.domain.errors import NotUsable, RecordUnavailable
 from mtbot.domain.ids import ApprovalId, CallId, ChatId, Digest, SessionId, TurnId
+from mtbot.domain.ports import TurnFlush
 from mtbot.domain.record import AuditEvent, EventDraft, EventKind, Word
+from mtbot.domain.turn import Usage
 from mtbot.storage.chain import Chain
 from mtbot.storage.consent import ConsentStore
 from mtbot.storage.engine import Database
+from mtbot.storage.history import HistoryStore
 from mtbot.storage.instance import this_instance
 from mtbot.storage.place import Place
 from mtbot.storage.trail import EventFilter, Trail
 from tests.integration.storage.samples import (
+    GROUP,
     MINUTE,
     NOW,
     PRIVATE,
@@ -303,6 +307,38 @@ class TestUnfinished:
         await trail.append(*(end(f"c{n}", kind) for n, kind in enumerate(kinds)))
         db.instance = alive
         assert await trail.unfinished() == (events[3],)
+
+    async def test_an_approved_call_whose_turn_was_never_written_down_is_cut_short(
+        self, db: Database, trail: Trail, consents: ConsentStore
+    ) -> None:
+        """It ended, so nothing is unfinished; but its process died before the turn did, and nobody has heard of it."""
+        db.instance, alive = dead(db), db.instance
+        await consents.open(approval(), turn_state(), asked(), question())
+        await consents.rule(ApprovalId("K7QD"), yes(), resolved())
+        begun = await trail.start(start(name="K7QD"), ApprovalId("K7QD"))
+        assert await trail.cut_short() == ()
+        (ended,) = await trail.append(end())
+        assert await trail.cut_short() == ()
+        db.instance = alive
+        assert await trail.unfinished() == ()
+        assert await trail.cut_short() == ((begun, ended),)
+        await HistoryStore(db).flush(TurnFlush(TurnId("t1"), GROUP, (), Usage(), ()), NOW)
+        assert await trail.cut_short() == ()
+
+    async def test_what_ran_for_a_message_is_found(self, trail: Trail) -> None:
+        """By the message that its proposal names."""
+        for call, message in (("c1", 6), ("c2", 6), ("c3", 7)):
+            await trail.append(replace(draft(call=call), message=message))
+        begun = await trail.start(start("c2"), None)
+        await trail.start(start("c3"), None)
+        assert await trail.ran_for(GROUP.session, 6) == (begun,)
+        assert await trail.ran_for(PRIVATE.session, 6) == ()
+
+    async def test_an_event_is_found_by_its_number(self, trail: Trail) -> None:
+        """Or not at all."""
+        (event,) = await trail.append(draft())
+        assert await trail.event(1) == event
+        assert await trail.event(2) is None
 
     async def test_a_running_call_of_a_live_process_is_not(self, trail: Trail) -> None:
         """The gateway's own commands and a prompt next to it are none of a sweep's business."""
