@@ -42,6 +42,7 @@ _TITLES = {
     "edit_file": "Run this on {host}? Change a file",
     "trash": "Move to trash on {host}?",
     "read_file": "Run this on {host}? Read a file",
+    "send_file": "Run this on {host}? Send a file to this chat",
     "search": "Run this on {host}? Search files",
     "list_dir": "Run this on {host}? List a directory",
     "web_fetch": "Run this on {host}? Fetch a page",

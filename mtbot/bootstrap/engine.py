@@ -9,11 +9,13 @@ from mtbot.approvals.desk import Desk
 from mtbot.bootstrap.offline import Loaded, Office
 from mtbot.bootstrap.profiles import Kit, Profiles
 from mtbot.bootstrap.system import RandomNames
+from mtbot.bootstrap.sending import Put
 from mtbot.config.secrets import Secret
 from mtbot.config.settings import Settings
 from mtbot.domain.errors import ConfigError
 from mtbot.domain.ids import BotName, ChatId, SessionId
-from mtbot.domain.ports import Classifier, Deliverer, Provider, Signs
+from mtbot.domain.ports import Classifier, Clock, Deliverer, Outbox, Provider, Signs
+from mtbot.domain.record import OutboxItem
 from mtbot.domain.turn import Address, SurfaceName
 from mtbot.gate.consent import Consent, Judges
 from mtbot.gate.facts import FactFinder
@@ -169,10 +171,19 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     office.desk.wake = turns.wake = recovery.wake = outbox.wake
     outbox.on_unasked = recovery.unasked
     recovery.unsure = outbox.settle_ambiguous
-    return Engine(office, profiles, providers, runner, board, turns, lanes, outbox, recovery)
+    return Engine(office, profiles, providers, runner, confiner, board, turns, lanes, outbox, recovery)
+
+
+def _putting(outbox: Outbox, clock: Clock, wake: Callable[[], None]) -> Put:
+    async def put(item: OutboxItem) -> None:
+        await outbox.put(item, now_ms=clock.now_ms())
+        wake()
+
+    return put
 
 
 def _provider_of(providers: Providers) -> Callable[[str], Provider]:
+    profiles.put = _putting(stores.outbox, loaded.clock, outbox.wake)
     return lambda name: providers.get(name)  # noqa: PLW0108 - get has a second parameter that must not be filled
 
 

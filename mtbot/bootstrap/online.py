@@ -12,11 +12,12 @@ import structlog
 from mtbot.approvals.cut_off import CutOffCards
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded
+from mtbot.bootstrap.sending import delivery_place, job_bot
 from mtbot.bootstrap.system import short_host, user_name
 from mtbot.bootstrap.trash import keeper_of
 from mtbot.config.service import JobSettings, SessionKind
 from mtbot.domain.errors import Ambiguous, ChannelError, ConfigError, StateError, Throttled, Unreachable
-from mtbot.domain.ids import BotName, ChatId, ThreadId
+from mtbot.domain.ids import BotName
 from mtbot.domain.record import InboxRow
 from mtbot.domain.turn import Address, Inbound, SurfaceName
 from mtbot.gate.facts import FactFinder
@@ -323,7 +324,7 @@ def _job(loaded: Loaded, job: JobSettings) -> "Job":
         prompt=job.prompt,
         timeout=job.timeout,
         ephemeral=job.session is SessionKind.EPHEMERAL,
-        bot=bot,
-        deliver_to=place,
+        bot=job_bot(loaded, job),
+        deliver_to=delivery_place(loaded, job),
         enabled=job.enabled,
     )

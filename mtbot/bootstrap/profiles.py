@@ -9,13 +9,16 @@ from mtbot.agent.context import Persona, system_prompt
 from mtbot.agent.loop import Mind
 from mtbot.bootstrap.confinement import readable, trouble_with
 from mtbot.bootstrap.offline import Loaded
+from mtbot.bootstrap.sending import Put, post_of
 from mtbot.bootstrap.system import home_directory, short_host, system_name, user_name
 from mtbot.bootstrap.trash import bin_of
 from mtbot.config.compile import compile_rules
 from mtbot.config.regular_file import NotReadable, read_regular
 from mtbot.config.settings import Profile
+from mtbot.domain.errors import StorageError
 from mtbot.domain.ports import Provider, Tool, World
 from mtbot.domain.process import Children
+from mtbot.domain.record import OutboxItem
 from mtbot.domain.turn import Address, surface
 from mtbot.gate.facts import Surroundings
 from mtbot.gate.gate import GateProfile
@@ -28,6 +31,7 @@ from mtbot.tools.file_access import FileSettings
 from mtbot.tools.files import ReadFileTool, WriteFileTool
 from mtbot.tools.listing import ListDirTool
 from mtbot.tools.search import SearchTool
+from mtbot.tools.send import SendFileTool
 from mtbot.tools.trash import TrashTool
 from mtbot.tools.world import HostWorld
 
@@ -86,14 +90,22 @@ def read_prompt_files(paths: tuple[Path, ...]) -> tuple[tuple[str, ...], tuple[s
     return tuple(texts), tuple(warnings)
 
 
+async def _nowhere(_item: OutboxItem) -> None:
+    raise StorageError("there is no way into a chat here")
+
+
 class Profiles:
-    """Every profile of the configuration, by bot. ``attended`` says whether somebody can be asked at a place now."""
+    """Every profile of the configuration, by bot. ``attended`` says whether somebody can be asked at a place now.
+
+    ``put`` queues what tools send into chats.
+    """
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
         self._built: dict[str | None, BuiltProfile] = {}
         self.warnings: tuple[str, ...] = ()
         self.attended: Callable[[Address], bool] = lambda address: surface(address.surface).attended
+        self.put: Put = _nowhere
         settings = kit.loaded.settings
         for bot in (None, *settings.channels.telegram.bots):
             self._built[bot] = self._build(settings.profile_for(bot))
@@ -192,6 +204,8 @@ class Profiles:
             )
             tools += [ReadFileTool(files, masker), WriteFileTool(files, masker), ListDirTool(files, masker)]
             tools += [EditFileTool(files, masker), SearchTool(files, masker), TrashTool(files, bin_, masker)]
+            post = post_of(self._kit.loaded, lambda item: self.put(item))  # noqa: PLW0108 - it is set later
+            tools.append(SendFileTool(files, settings.filesystem.max_send_bytes, post, masker))
         if settings.web_fetch.enabled:
             from mtbot.tools.web import WebFetchTool, WebSettings
 

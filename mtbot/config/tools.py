@@ -298,6 +298,9 @@ class FilesystemSettings(Section):
     write: WriteRule = key(WriteRule.ALLOW, says="Whether a write inside a read-write root needs a yes.")
     max_read_bytes: Annotated[int, size(16 * _MIB)] = key(262144, says="Most that one read returns.")
     max_write_bytes: Annotated[int, size(64 * _MIB)] = key(1048576, says="Most that one write may hold.")
+    max_send_bytes: Annotated[int, size(50_000_000)] = key(
+        10 * _MIB, says="The largest file that is sent into a chat; Telegram takes 50 MB."
+    )
 
 
 class TrashSettings(Section):

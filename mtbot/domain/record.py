@@ -1,5 +1,6 @@
 """What is written down and what a person is shown: audit events, approvals, rulings, cards, outbox items."""
 
+import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -255,10 +256,33 @@ class OutKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that is sent whole. ``readable``: its bytes are UTF-8 text, masked; nothing else can be masked."""
+
+    name: SafeText
+    data: bytes
+    readable: bool
+
+    def to_dict(self) -> dict[str, object]:
+        """A JSON-ready mapping."""
+        data = base64.b64encode(self.data).decode("ascii")
+        return {"name": str(self.name), "data": data, "readable": self.readable}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, object], mask: Callable[[str], SafeText]) -> "Attachment":
+        """Read what ``to_dict`` wrote; every text passes ``mask`` again, so a forged row cannot carry a secret out."""
+        content, readable = base64.b64decode(str(data["data"]), validate=True), data["readable"] is True
+        if readable:
+            content = str(mask(content.decode())).encode()
+        return cls(mask(str(data["name"])), content, readable)
+
+
+@dataclass(frozen=True, slots=True)
 class OutboxItem:
     """Something to be said at ``address``: a Markdown text (REPLY, NOTICE), a new card, or an edit of a sent card.
 
-    EDIT names the ``approval`` whose message is edited. ``quote`` is the message that it answers.
+    EDIT names the ``approval`` whose message is edited. ``quote`` is the message that it answers. Where ``file`` is, it
+    is what is sent, and ``text`` says what it is to a surface that can show no files.
     """
 
     kind: OutKind
@@ -268,6 +292,7 @@ class OutboxItem:
     quote: int | None = None
     silent: bool = False
     approval: ApprovalId | None = None
+    file: Attachment | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from sqlmodel import Session
 
 from mtbot.domain.errors import SealError
 from mtbot.domain.ids import ApprovalId, BotName, ChatId, SafeText, ThreadId
-from mtbot.domain.record import Card, OutboxItem, OutboxRow, OutKind
+from mtbot.domain.record import Attachment, Card, OutboxItem, OutboxRow, OutKind
 from mtbot.domain.turn import Actor, ActorKind, Address, SurfaceName
 from mtbot.storage.inserting import insert_if_new
 from mtbot.storage.seal import Seal
@@ -96,7 +96,7 @@ def unqueue(row: OutboxTable, seal: Seal, mask: Mask) -> OutboxRow:
         raise SealError(f"row {row.id} of outbox has no payload")
     try:
         data = json.loads(seal.open(row.sealed, "outbox", row.id))
-        text, card = data["text"], data["card"]
+        text, card, file = data["text"], data["card"], data.get("file")
         item = OutboxItem(
             kind=OutKind(row.kind),
             address=address_of(row),
@@ -105,6 +105,7 @@ def unqueue(row: OutboxTable, seal: Seal, mask: Mask) -> OutboxRow:
             quote=data["quote"],
             silent=data["silent"],
             approval=None if row.approval is None else ApprovalId(row.approval),
+            file=None if file is None else Attachment.from_dict(file, mask),
         )
     except (KeyError, TypeError, ValueError) as fault:
         raise SealError(f"row {row.id} of outbox holds no item: {fault!r}") from fault
@@ -117,5 +118,6 @@ def _payload(item: OutboxItem) -> str:
         "card": None if item.card is None else item.card.to_dict(),
         "quote": item.quote,
         "silent": item.silent,
+        "file": None if item.file is None else item.file.to_dict(),
     }
     return json.dumps(data, ensure_ascii=True, separators=(",", ":"))

@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from mtbot.domain.record import EventKind
 from mtbot.simulator.script import call, say
-from tests.contract.stage import CHIEF, Setting, open_stage
+from tests.contract.stage import CHIEF, GROUP, Setting, Stage, open_stage
+from tests.contract.surfaces import Cron, Group, Private, Way
 
 EDIT = [
     call("read_file", {"path": "notes.txt"}),
@@ -82,3 +85,71 @@ async def test_a_search_passes_by_what_needs_a_yes(tmp_path: Path) -> None:
             "notes.txt:1: needle",
         ]
         assert [line.decision for line in await stage.lines()] == ["allowed_rule"]
+
+
+def sent(stage: Stage, chat: int = CHIEF.id) -> list[tuple[str, bytes]]:
+    """The files that the bot has put into a chat."""
+    return [(one.attachment.name, one.attachment.data) for one in stage.telegram.chat(chat) if one.attachment]
+
+
+SEND = [call("send_file", {"path": "report.txt"}), say("There it is.")]
+
+
+@pytest.mark.parametrize("way", [Private(), Group(), Cron()], ids=lambda way: way.name)
+async def test_a_file_goes_to_the_chat_of_the_turn(tmp_path: Path, way: Way) -> None:
+    """Masked, silent, before the answer; from a job to where its results go."""
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "report.txt").write_text("all well, key sk-test-0123456789abcdef0123456789\n")
+    async with open_stage(tmp_path, SEND) as stage:
+        await way.turn(stage, "There it is.")
+        chat = GROUP if way.name == "group" else CHIEF.id
+        ((name, data),) = sent(stage, chat)
+        assert name == "report.txt"
+        assert data.startswith(b"all well, key \xe2\x80\xb9secret:")
+        (request,) = stage.telegram.calls("sendDocument")
+        assert str(request.params["disable_notification"]).lower() == "true"
+        assert [line.decision for line in await stage.lines()] == ["allowed_rule"]
+        kinds = [bool(one.attachment) for one in stage.telegram.chat(chat) if one.sender.is_bot]
+        assert kinds.index(True) < len(kinds) - 1
+
+
+async def test_a_terminal_is_told_the_path(tmp_path: Path) -> None:
+    """It can show no files."""
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "report.txt").write_text("all well\n")
+    async with open_stage(tmp_path, SEND) as stage:
+        said = await stage.prompt("send it", "--new")
+        assert f"File: {tmp_path / 'workspace' / 'report.txt'}" in said.err
+        assert sent(stage) == []
+
+
+async def test_a_sensitive_file_is_sent_only_after_a_yes(tmp_path: Path) -> None:
+    """And a denied one never; by night neither."""
+    workspace = tmp_path / "workspace"
+    (workspace / "kept").mkdir(parents=True)
+    (workspace / ".env").write_text("MODE=1\n")
+    (workspace / "kept" / "a.txt").write_text("kept\n")
+    steps = [
+        call("send_file", {"path": "kept/a.txt"}),
+        call("send_file", {"path": ".env"}),
+        say("Done."),
+        call("send_file", {"path": ".env"}),
+        say("Not done."),
+    ]
+    setting = Setting(tools_extra=f"denied_path: [{workspace / 'kept'}]")
+    async with open_stage(tmp_path, steps, setting) as stage:
+        await stage.telegram.say(CHIEF, None, "send both")
+        asked = await stage.telegram.shown(CHIEF.id, "Send a file to this chat")
+        assert str(workspace / ".env") in asked.text
+        assert sent(stage) == []
+        await stage.telegram.press(CHIEF, "✅ Approve once")
+        await stage.telegram.shown(CHIEF.id, "Done.")
+        assert sent(stage) == [(".env", b"MODE=1\n")]
+        await stage.run_job()
+        await stage.telegram.shown(CHIEF.id, "Not run, nobody was there to ask: send_file")
+        assert len(sent(stage)) == 1
+        assert [(line.tool, line.decision) for line in await stage.lines()] == [
+            ("send_file", "denied_rule"),
+            ("send_file", "approved"),
+            ("send_file", "expired"),
+        ]

@@ -19,7 +19,7 @@ from aiogram.types import (
 
 from mtbot.channels.telegram.pace import Pace
 from mtbot.channels.telegram.render import Entity, EntityType, Part, plain, render, utf16_len
-from mtbot.channels.telegram.transport import Transport
+from mtbot.channels.telegram.transport import CALL_SECONDS, Transport
 from mtbot.domain.errors import Ambiguous, ChannelError, Throttled, Unreachable
 from mtbot.domain.ids import BotName
 from mtbot.domain.record import Card, CardKind, Choice, OutboxItem, OutKind
@@ -28,6 +28,8 @@ from mtbot.domain.turn import Address
 MAX_UNITS = 4096
 TYPING_SECONDS = 4.0
 LATER_PART_TRIES = 4
+UPLOAD_RATE = 100_000
+"""Bytes a second that a line is expected to carry at least."""
 
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
@@ -94,6 +96,8 @@ class TelegramWay:
             return message
         if item.card is not None:
             return await self._card(item, item.card)
+        if item.file is not None:
+            return await self._upload(item, item.file.data, str(item.file.name), quote=item.quote)
         if item.text is None:
             return None
         parts = render(str(item.text))
@@ -156,17 +160,21 @@ class TelegramWay:
 
     async def _document(self, item: OutboxItem, text: str) -> None:
         """The whole text as a file; its name begins with its own SHA-256."""
-        await self._pace.wait(int(item.address.chat))
         data = text.encode("utf-8", "replace")
-        name = f"{hashlib.sha256(data).hexdigest()[:12]}.txt"
-        await self._transport.call(
-            SendDocument(
-                chat_id=int(item.address.chat),
-                message_thread_id=item.address.thread,
-                document=BufferedInputFile(data, name),
-                disable_notification=True,
-            )
+        await self._upload(item, data, f"{hashlib.sha256(data).hexdigest()[:12]}.txt", quote=None)
+
+    async def _upload(self, item: OutboxItem, data: bytes, name: str, *, quote: int | None) -> int:
+        """Send a file, without a sound; a large one gets the time that it needs on a slow line."""
+        await self._pace.wait(int(item.address.chat))
+        method = SendDocument(
+            chat_id=int(item.address.chat),
+            message_thread_id=item.address.thread,
+            document=BufferedInputFile(data, name),
+            reply_parameters=_quote(quote),
+            disable_notification=True,
         )
+        sent = await self._transport.call(method, CALL_SECONDS + len(data) / UPLOAD_RATE)
+        return sent.message_id
 
     async def _edit(self, address: Address, card: Card, message: int) -> None:
         await self._pace.wait(int(address.chat))

@@ -84,10 +84,10 @@ class Transport:
         self.bot = Bot(account.token, session=self._session)
         self.account = account
 
-    async def call(self, method: TelegramMethod[_ResultT]) -> _ResultT:
-        """Make one call. Raises the ChannelError that fits."""
+    async def call(self, method: TelegramMethod[_ResultT], seconds: float | None = None) -> _ResultT:
+        """Make one call, which may take ``seconds`` (else CALL_SECONDS). Raises the ChannelError that fits."""
         try:
-            return await self.bot(method)
+            return await self.bot(method, request_timeout=None if seconds is None else round(seconds))
         except TelegramRetryAfter as error:
             raise Throttled("Telegram asks to slow down", float(error.retry_after)) from None
         except TelegramMigrateToChat as error:
