@@ -8,8 +8,8 @@ from mtbot.approvals.cut_off import CutOffCards
 from mtbot.approvals.desk import Desk
 from mtbot.bootstrap.offline import Loaded, Office
 from mtbot.bootstrap.profiles import Kit, Profiles
-from mtbot.bootstrap.system import RandomNames
 from mtbot.bootstrap.sending import Put
+from mtbot.bootstrap.system import RandomNames
 from mtbot.config.secrets import Secret
 from mtbot.config.settings import Settings
 from mtbot.domain.errors import ConfigError
@@ -169,9 +169,10 @@ def build_engine(office: Office, runner: Runner) -> Engine:
         loaded.redactor,
     )
     office.desk.wake = turns.wake = recovery.wake = outbox.wake
+    profiles.put = _putting(stores.outbox, loaded.clock, outbox.wake)
     outbox.on_unasked = recovery.unasked
     recovery.unsure = outbox.settle_ambiguous
-    return Engine(office, profiles, providers, runner, confiner, board, turns, lanes, outbox, recovery)
+    return Engine(office, profiles, providers, runner, board, turns, lanes, outbox, recovery)
 
 
 def _putting(outbox: Outbox, clock: Clock, wake: Callable[[], None]) -> Put:
@@ -183,7 +184,6 @@ def _putting(outbox: Outbox, clock: Clock, wake: Callable[[], None]) -> Put:
 
 
 def _provider_of(providers: Providers) -> Callable[[str], Provider]:
-    profiles.put = _putting(stores.outbox, loaded.clock, outbox.wake)
     return lambda name: providers.get(name)  # noqa: PLW0108 - get has a second parameter that must not be filled
 
 

@@ -310,14 +310,6 @@ def _job(loaded: Loaded, job: JobSettings) -> "Job":
     from mtbot.cron.schedule import Schedule
     from mtbot.cron.scheduler import Job
 
-    bots = loaded.settings.channels.telegram.bots
-    bot = BotName((job.deliver_to.bot if job.deliver_to else None) or next(iter(bots), ""))
-    place = None
-    if job.deliver_to is not None:
-        chat = ChatId(int(job.deliver_to.chat_id))
-        thread = None if job.deliver_to.thread_id is None else ThreadId(job.deliver_to.thread_id)
-        surface = SurfaceName.PRIVATE if chat > 0 else SurfaceName.GROUP
-        place = Address(surface, bot, chat, thread)
     return Job(
         name=job.name,
         schedule=Schedule.parse(job.schedule, loaded.settings.zone),
