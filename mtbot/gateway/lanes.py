@@ -65,6 +65,7 @@ class _Lane:
     current: Item | None = None
     in_step: bool = False
     full_told: bool = False
+    halted: bool = False
 
 
 class Lanes:
@@ -127,6 +128,7 @@ class Lanes:
         dropped, running = tuple(lane.items), lane.in_step
         lane.items.clear()
         if lane.worker is not None and lane.current is not None:
+            lane.halted = True
             lane.worker.cancel()
             if isinstance(lane.current, Resume) and not running:
                 lane.resumes.appendleft(lane.current)
@@ -192,12 +194,16 @@ class Lanes:
                 lane.in_step = False
                 lane.current = None
                 lane.rests_on = rest.approval if rest else None
+                if _is_cancelled():
+                    break
         except asyncio.CancelledError:
             # halted while it waited for a slot, or the process ends: what to do next is in the lane, not in here
             pass
         finally:
-            lane.worker, lane.current, lane.in_step = None, None, False
-            if not self._closed and self._more(lane):
+            # after a halt a fresh worker goes on; a cancelled one would pass the cancellation on to an innocent item
+            ends = self._closed or (_is_cancelled() and not lane.halted)
+            lane.worker, lane.current, lane.in_step, lane.halted = None, None, False, False
+            if not ends and self._more(lane):
                 self._wake(session, lane)
             elif lane.rests_on is None and not lane.items and not lane.resumes:
                 self._lanes.pop(session, None)
@@ -213,3 +219,9 @@ class Lanes:
     @staticmethod
     def _more(lane: _Lane) -> bool:
         return bool(lane.resumes or (lane.items and lane.rests_on is None))
+
+
+def _is_cancelled() -> bool:
+    """Whether this task was cancelled, also by somebody who is no lane: then the whole process ends."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
