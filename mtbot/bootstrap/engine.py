@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from mtbot.agent.loop import Agent
 from mtbot.approvals.cut_off import CutOffCards
 from mtbot.approvals.desk import Desk
+from mtbot.bootstrap.confinement import guard_of
 from mtbot.bootstrap.offline import Loaded, Office
 from mtbot.bootstrap.profiles import Kit, Profiles
 from mtbot.bootstrap.sending import Put
@@ -29,6 +30,7 @@ from mtbot.llm.openai import OpenAIProvider, Server
 from mtbot.policy.classify import question
 from mtbot.policy.ruleset import Mode
 from mtbot.processes.children import RunnerChildren
+from mtbot.processes.confiner import Confiner
 from mtbot.processes.runner import Runner
 
 SLOTS = 4
@@ -101,6 +103,7 @@ class Engine:
     profiles: Profiles
     providers: Providers
     runner: Runner
+    confiner: Confiner
     board: Switchboard
     turns: Turns
     lanes: Lanes
@@ -123,6 +126,7 @@ class Engine:
 
     async def close(self) -> None:
         """End every child, then the connections, then the database."""
+        await self.confiner.close()
         await self.runner.close()
         await self.providers.close()
         await self.office.close()
@@ -132,11 +136,13 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     """Build the flow; nothing runs yet."""
     loaded, stores = office.loaded, office.stores
     providers = Providers(loaded.settings, loaded.secrets, loaded.missing)
-    profiles = Profiles(Kit(loaded, RunnerChildren(runner), _provider_of(providers)))
+    guard = guard_of(loaded)
+    confiner = Confiner(runner, guard)
+    profiles = Profiles(Kit(loaded, RunnerChildren(runner, confiner), guard, _provider_of(providers)))
     judges = Judges(office.desk, lambda: loaded.people, _classifier(loaded, providers))
     gate = Gate(
         profiles.gate,
-        FactFinder(profiles.world()),
+        FactFinder(profiles.world(), confiner.ready),
         Consent(judges, stores.trail, loaded.clock, loaded.redactor),
         stores.trail,
         loaded.clock,
@@ -172,7 +178,7 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     profiles.put = _putting(stores.outbox, loaded.clock, outbox.wake)
     outbox.on_unasked = recovery.unasked
     recovery.unsure = outbox.settle_ambiguous
-    return Engine(office, profiles, providers, runner, board, turns, lanes, outbox, recovery)
+    return Engine(office, profiles, providers, runner, confiner, board, turns, lanes, outbox, recovery)
 
 
 def _putting(outbox: Outbox, clock: Clock, wake: Callable[[], None]) -> Put:

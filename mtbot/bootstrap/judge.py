@@ -38,7 +38,7 @@ class Judge:
             self._rules = compile_rules(profile, loaded.settings)
             self._cwd = str(profile.tools.exec.cwd)
             path = profile.tools.exec.path
-        self._around = Surroundings(home, ())
+        self._around = Surroundings(home, (), containment_ready=True)
         self._finder = FactFinder(HostWorld(home=home, path=path, places=self._rules.places))
         self._runner = asyncio.Runner()
 

@@ -145,8 +145,19 @@ class Running:
             mode=built.rules.mode.value,
             rules=f"{packs}{own} of yours",
             uptime_s=round(time.monotonic() - started),
+            containment=self._containment(built.not_contained),
             poll_age=lambda: self.poll_age(inbound.address.bot),
         )
+
+    def _containment(self, trouble: str) -> str:
+        """What commands can be kept from here, in a few words."""
+        known = self._engine.confiner.known
+        if known is None:
+            return "being tried"
+        if trouble or not known.ready:
+            return f"NOT CONTAINED: {trouble or '; '.join(known.missing)}"
+        parts = ("files", "network", "signals") if known.signals else ("files", "network")
+        return f"ready: {', '.join(parts)}"
 
     def poll_age(self, bot: BotName) -> float | None:
         """Seconds since Telegram last answered a poll of that bot."""
@@ -165,6 +176,7 @@ class Running:
 
     async def _open(self) -> Sequence[Service]:
         """Connect every bot, bring to rest what a crash left, and take up what came in before it."""
+        self._engine.confiner.begin()
         bots = await self._connect()
         rows = await self._sweep(bots)
         for bot in bots:

@@ -91,6 +91,7 @@ def compile_rules(profile: Profile, settings: Settings) -> RuleSet:
             name for path in tools.denied_command for name in (str(path), os.path.realpath(path))
         ),
         confirm_on=frozenset(category.value for category in exec_settings.auto.confirm_on),
+        require_containment=exec_settings.containment.require,
     )
 
 

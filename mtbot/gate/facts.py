@@ -4,11 +4,12 @@ Policy names the look-ups (pure), this module has them made, policy decides on w
 judges.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from mtbot.domain.call import Below, Call, Facts, Target
+from mtbot.domain.call import UNCONTAINED, Below, Call, Facts, Target
 from mtbot.domain.ports import World
+from mtbot.domain.process import CONTAINED, HOST
 from mtbot.domain.turn import surface
 from mtbot.policy.effects import PathWant, Prepared
 
@@ -17,12 +18,14 @@ from mtbot.policy.effects import PathWant, Prepared
 class Surroundings:
     """What is the same for every call of a profile: the home, the child's environment names, the containment.
 
-    ``attended`` None: as the surface is; False: nobody is there, although somebody could be.
+    ``profile`` is where a command runs that a person approved. ``containment_ready`` False: nothing can be contained in
+    this workspace, whatever the host can do. ``attended`` None: as the surface is; False: nobody is there, although
+    somebody could be.
     """
 
     home: str
     env_names: tuple[str, ...]
-    profile: str = "host"
+    profile: str = HOST
     containment_ready: bool = False
     attended: bool | None = None
 
@@ -30,8 +33,10 @@ class Surroundings:
 class FactFinder:
     """Gathers Facts through a World."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, confines: Callable[[], Awaitable[bool]] | None = None) -> None:
+        """``confines`` says whether this host can contain a command; without it, it is as the surroundings say."""
         self._world = world
+        self._confines = confines
 
     async def gather(
         self, call: Call, prepared: Prepared, around: Surroundings, *, tainted: bool, named_urls: Sequence[str] = ()
@@ -50,14 +55,15 @@ class FactFinder:
         keys = await world.repository_keys(directory) if wants.repository else None
         programs, digests = await self._scripts(wants.programs, wants.scripts, directory)
         targets = [await self._target(path, call.cwd) for path in wants.targets]
+        ready = await self._ready(call, around)
         return Facts(
             cwd=call.cwd,
             directory=directory,
             home=around.home,
             attended=surface(call.address.surface).attended if around.attended is None else around.attended,
             tainted=tainted,
-            profile=around.profile,
-            containment_ready=around.containment_ready,
+            profile=UNCONTAINED if around.profile == CONTAINED and not ready else around.profile,
+            containment_ready=ready,
             env_names=around.env_names,
             targets=tuple(targets),
             resolved=resolved,
@@ -68,6 +74,11 @@ class FactFinder:
             unbound=wants.unbound,
             named_urls=tuple(named_urls),
         )
+
+    async def _ready(self, call: Call, around: Surroundings) -> bool:
+        if call.tool != "exec" or not around.containment_ready or self._confines is None:
+            return around.containment_ready
+        return await self._confines()
 
     async def _target(self, want: PathWant, cwd: str) -> Target:
         found = await self._world.resolve(want.written, cwd)

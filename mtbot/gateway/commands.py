@@ -21,7 +21,10 @@ STOP_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What /start and /status tell about a place. ``poll_age`` is seconds since the chat service last answered."""
+    """What /start and /status tell about a place. ``containment`` is what commands can be kept from, or why not.
+
+    ``poll_age`` is seconds since the chat service last answered.
+    """
 
     host: str
     user: str
@@ -29,6 +32,7 @@ class About:
     mode: str
     rules: str
     uptime_s: int
+    containment: str
     poll_age: Callable[[], float | None]
 
 
@@ -120,7 +124,7 @@ class Commands:
         tokens = summary.prompt_tokens + summary.completion_tokens if summary else 0
         return "\n".join(
             (
-                f"{about.host} · up {_span(about.uptime_s)} · mode {about.mode}",
+                f"{about.host} · up {_span(about.uptime_s)} · mode {about.mode} · containment {about.containment}",
                 f"Running: {self._lanes.running or 'nothing'} · waiting: {waiting or 'nothing'}",
                 f"Telegram: last poll {polled} · model: {about.model}",
                 f"This conversation: {summary.messages if summary else 0} messages, {tokens} tokens",

@@ -72,7 +72,8 @@ class Allowed:
     """Every simple command is covered. `runs` is the only text that may be run on the strength of this.
 
     `rules` holds one rule for each command of the text, in order; `environment` must be set for the run, `needs`
-    is the union over the rules; `cwd_word` is the DIR of a leading cd.
+    is the union over the rules; `cwd_word` is the DIR of a leading cd. `operands` are the judged paths, resolved, with
+    how each is used.
     """
 
     runs: str
@@ -80,6 +81,7 @@ class Allowed:
     environment: Mapping[str, str]
     needs: Needs
     cwd_word: str | None = None
+    operands: tuple[tuple[str, Role], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,29 +127,32 @@ def judge(
     if second_reading != literal.argvs():
         return NotAllowed(WhyNot.SECOND_READER, "a second reader of the text does not find the same words")
     chosen: list[AllowRule] = []
+    operands: dict[tuple[str, Role], None] = {}
     if sensitive.is_sensitive(context.directory, context.places):
         return NotAllowed(WhyNot.OPERAND, f"{context.directory} is sensitive", operand=literal.cd or "")
     for command in literal.commands:
         verdict = _judge_command(command, rules, context)
         if isinstance(verdict, NotAllowed):
             return verdict
-        chosen.append(verdict)
+        rule, match = verdict
+        chosen.append(rule)
+        operands |= dict.fromkeys((context.paths[operand.word].path, operand.role) for operand in match.operands)
     environment: dict[str, str] = {}
     for rule in chosen:
         for name, value in rule.environment:
             if environment.setdefault(name, value) != value:
                 return NotAllowed(WhyNot.ENVIRONMENT, f"two of its commands need different values of {name}")
-    return Allowed(literal.canonical(), tuple(chosen), environment, _union(chosen), literal.cd)
+    return Allowed(literal.canonical(), tuple(chosen), environment, _union(chosen), literal.cd, tuple(operands))
 
 
 def _judge_command(
     command: LexedCommand, rules: tuple[AllowRule, ...], context: AllowContext
-) -> AllowRule | NotAllowed:
+) -> tuple[AllowRule, Match] | NotAllowed:
     refusal: NotAllowed | None = None
     for rule, match in _matching(command, rules):
         found = _obstacle(command.argv, rule, match, context)
         if found is None:
-            return replace(rule, needs=replace(rule.needs, contained=True)) if match.contained else rule
+            return replace(rule, needs=replace(rule.needs, contained=True)) if match.contained else rule, match
         refusal = refusal or found
     if refusal is not None:
         return refusal
@@ -250,5 +255,6 @@ def _union(rules: list[AllowRule]) -> Needs:
         network=any(rule.needs.network for rule in rules),
         write=tuple(dict.fromkeys(path for rule in rules for path in rule.needs.write)),
         contained=any(rule.needs.contained for rule in rules),
+        confinable=all(rule.needs.confinable for rule in rules),
         plain_repository=any(rule.needs.plain_repository for rule in rules),
     )

@@ -36,12 +36,14 @@ class Needs:
     """What a command needs to run by this rule.
 
     `write` are path prefixes that it may write; `contained` runs it inside containment, not on the bare host;
+    `confinable`: it only looks and can do that contained, so it runs so unless something beside it in the text cannot;
     `plain_repository` demands that the repository around it names no program in its own configuration.
     """
 
     network: bool = False
     write: tuple[str, ...] = ()
     contained: bool = False
+    confinable: bool = False
     plain_repository: bool = False
 
 

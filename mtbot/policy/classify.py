@@ -7,7 +7,8 @@ turn a question into a run for text that is plain, local and quiet; every doubt 
 import json
 from collections.abc import Mapping, Sequence
 
-from mtbot.domain.call import Decision, Facts, Stage, Verdict
+from mtbot.domain.call import CallNeeds, Decision, Facts, Stage, Verdict
+from mtbot.domain.process import CONTAINED
 from mtbot.policy import never
 from mtbot.policy.effects import Prepared
 from mtbot.policy.lexer import Literal
@@ -143,6 +144,9 @@ WRITES = frozenset(
 """Programs that change something; a classifier cannot let them run outside the workspace, and argv does not show where."""
 
 
+NOT_CONTAINED = "NOT CONTAINED: this host cannot contain what only the classifier passed"
+
+
 def floor(prepared: Prepared, facts: Facts) -> str | None:
     """Why this call goes to a person whatever a classifier says; None if the classifier may be asked."""
     readings = prepared.readings
@@ -152,8 +156,6 @@ def floor(prepared: Prepared, facts: Facts) -> str | None:
         return "it is not plain enough to be judged by the classifier"
     if readings.elevates:
         return "it changes the user"
-    if facts.profile == "host" and not facts.containment_ready:
-        return "NOT CONTAINED: this host cannot contain what only the classifier passed"
     for argv in prepared.literal.argvs():
         program = never.base_name(argv[0])
         if never.never_by_pattern(argv[0]) is not None:
@@ -164,7 +166,7 @@ def floor(prepared: Prepared, facts: Facts) -> str | None:
             return f"{program} changes things"
         if "/" in argv[0] or never.runs_workspace_files(program):
             return f"{argv[0]} runs files of the workspace"
-    return None
+    return None if facts.containment_ready else NOT_CONTAINED
 
 
 def question(command: str, cwd: str, shell: Sequence[str]) -> tuple[str, str]:
@@ -213,7 +215,8 @@ def read_verdict(answer: str, prepared: Prepared, facts: Facts, rules: RuleSet) 
         f"the classifier says {risk} risk: {reason}",
         prepared.commands,
         runs=prepared.literal.canonical(),
-        profile="contained",
+        profile=CONTAINED,
+        needs=CallNeeds(look=(facts.directory,)),
     )
 
 

@@ -7,6 +7,7 @@ person come after, outside). Every tool passes here; a tool without valid metada
 from dataclasses import replace
 
 from mtbot.domain.call import (
+    UNCONTAINED,
     Below,
     CallNeeds,
     Decision,
@@ -19,8 +20,10 @@ from mtbot.domain.call import (
     ToolSource,
     Verdict,
 )
+from mtbot.domain.process import CONTAINED
 from mtbot.policy import allow, deny, sensitive
-from mtbot.policy.classify import floor
+from mtbot.policy.allow_rule import Role
+from mtbot.policy.classify import NOT_CONTAINED, floor
 from mtbot.policy.deny import Denial, Mention
 from mtbot.policy.effects import Prepared, host_of
 from mtbot.policy.explain import short_name
@@ -55,13 +58,15 @@ def _command(prepared: Prepared, facts: Facts) -> Decision:
     forbidden = _forbidden(prepared, facts)
     if forbidden is not None:
         return forbidden
-    asking = _must_ask(prepared, found)
-    if asking is not None:
-        return asking
-    allowed = _allowed(prepared, facts)
-    if isinstance(allowed, Decision):
-        return allowed
-    return _by_mode(prepared, facts, allowed)
+    decision = _must_ask(prepared, found)
+    if decision is None:
+        allowed = _allowed(prepared, facts)
+        decision = allowed if isinstance(allowed, Decision) else _by_mode(prepared, facts, allowed)
+    if decision.verdict is not Verdict.ASK:
+        return decision
+    if facts.profile == UNCONTAINED and prepared.rules.require_containment:
+        return _required(prepared, Stage.MODE)
+    return replace(decision, profile=facts.profile)
 
 
 def _denied(prepared: Prepared, found: Denial) -> Decision:
@@ -120,7 +125,7 @@ def _allowed(prepared: Prepared, facts: Facts) -> Decision | str:
     if isinstance(verdict, allow.NotAllowed):
         named = verdict.kind is allow.WhyNot.NO_RULE and verdict.command
         return f'no rule allows "{short_name(verdict.command)}"' if named else verdict.reason
-    return Decision(
+    decision = Decision(
         Verdict.RUN,
         Stage.ALLOW,
         ", ".join(dict.fromkeys(rule.id for rule in verdict.rules)),
@@ -128,9 +133,35 @@ def _allowed(prepared: Prepared, facts: Facts) -> Decision | str:
         prepared.commands,
         runs=verdict.runs,
         environment=verdict.environment,
-        profile="contained" if verdict.needs.contained and facts.containment_ready else "host",
-        needs=CallNeeds(verdict.needs.network, verdict.needs.write),
+        needs=_needs(verdict, facts),
     )
+    if not (verdict.needs.contained or verdict.needs.confinable):
+        return decision
+    if facts.containment_ready:
+        return replace(decision, profile=CONTAINED)
+    if prepared.rules.require_containment:
+        return _required(prepared, Stage.ALLOW)
+    return replace(decision, profile=UNCONTAINED)
+
+
+def _needs(allowed: allow.Allowed, facts: Facts) -> CallNeeds:
+    """What a contained run of it is granted: what the rules say, and the paths that they judged."""
+    whole = (Role.CONTENT_BELOW, Role.OUTSIDE_REPOSITORY)
+    needs = allowed.needs
+    return CallNeeds(
+        network=needs.network,
+        write=needs.write,
+        read=tuple(path for path, role in allowed.operands if role in whole),
+        look=(facts.directory, *(path for path, role in allowed.operands if role not in whole)),
+        repository=facts.directory if needs.plain_repository else "",
+        looks=needs.confinable,
+    )
+
+
+def _required(prepared: Prepared, stage: Stage) -> Decision:
+    """It would run uncontained, and the owner does not want that."""
+    reason = "it should run contained, which cannot be done here, and tools.exec.containment.require is set"
+    return _refuse(prepared, stage, "containment.required", reason)
 
 
 def _by_mode(prepared: Prepared, facts: Facts, why_not: str) -> Decision:
@@ -138,6 +169,8 @@ def _by_mode(prepared: Prepared, facts: Facts, why_not: str) -> Decision:
     if prepared.rules.mode is not Mode.AUTO or not facts.attended:
         return asking
     held = floor(prepared, facts)
+    if held == NOT_CONTAINED and prepared.rules.require_containment:
+        return _required(prepared, Stage.CLASSIFIER)
     if held is not None:
         return replace(asking, stage=Stage.CLASSIFIER, reason=held)
     return replace(asking, verdict=Verdict.CLASSIFY)

@@ -1,8 +1,11 @@
 """The read-only pack: commands that look and change nothing, as one tuple of allow rules.
 
 Off until an owner chooses it (`tools.exec.allow_packs: [readonly]`). Each entry is a positive grammar with examples of
-what it permits and refuses; what it does not know, it does not match.
+what it permits and refuses; what it does not know, it does not match. What can look contained does; whole groups that
+talk to services, clusters, clouds and forges are on the host.
 """
+
+from dataclasses import replace
 
 from mtbot.policy.allow_rule import AllowRule
 from mtbot.policy.readonly_archives import ARCHIVES
@@ -23,14 +26,27 @@ from mtbot.policy.readonly_services import SERVICES
 from mtbot.policy.readonly_text import TEXT
 from mtbot.policy.readonly_tools import TOOLS
 from mtbot.policy.readonly_versions import VERSIONS
+from mtbot.policy.words import words
+
+ON_HOST = words("""acpi chronyc lsof lsusb nvidia-smi ntpq sar users w
+apk apt apt-cache brew dnf flatpak gem npm pacman pip pip3 snap yum
+ansible ansible-config ansible-console ansible-doc ansible-galaxy ansible-inventory ansible-playbook ansible-pull ansible-vault
+docker helm kubectl podman uv""")
+"""Programs of the groups below that cannot look contained: they ask a service, need a device or settings in HOME."""
+
+
+def confinable(rules: tuple[AllowRule, ...]) -> tuple[AllowRule, ...]:
+    """Have those of ``rules`` run contained that neither need the network nor are ON_HOST."""
+    return tuple(
+        rule
+        if rule.needs.network or rule.program in ON_HOST
+        else replace(rule, needs=replace(rule.needs, confinable=True))
+        for rule in rules
+    )
+
 
 READONLY: tuple[AllowRule, ...] = (
-    *FILES,
-    *TEXT,
-    *CODE,
-    *GIT,
-    *REFS,
-    *MACHINES,
+    *confinable((*FILES, *TEXT, *CODE, *GIT, *REFS, *MACHINES, *PACKAGES, *ARCHIVES, *TOOLS, *VERSIONS)),
     *SERVICES,
     *NETWORK,
     *CONTAINERS,
@@ -38,11 +54,7 @@ READONLY: tuple[AllowRule, ...] = (
     *FORGES,
     *CLOUD,
     *GCLOUD,
-    *PACKAGES,
-    *ARCHIVES,
-    *TOOLS,
     *MAC,
-    *VERSIONS,
 )
 
 PACKS: dict[str, tuple[AllowRule, ...]] = {"readonly": READONLY}

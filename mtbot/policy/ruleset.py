@@ -42,6 +42,7 @@ class RuleSet:
 
     ``write`` is what an ordinary write inside a read-write root gets. ``hosts`` are the web hosts that even a tainted
     turn may read. ``denied_paths`` (absolute, resolved) and ``denied_commands`` are never approvable.
+    ``require_containment``: what should run contained is refused where it cannot.
     """
 
     mode: Mode = Mode.APPROVAL
@@ -55,6 +56,7 @@ class RuleSet:
     denied_paths: tuple[str, ...] = ()
     denied_commands: frozenset[str] = frozenset()
     confirm_on: frozenset[str] = frozenset(CATEGORIES)
+    require_containment: bool = False
 
     def root_of(self, path: str) -> Root | None:
         """The root with the longest match that holds ``path``."""

@@ -8,10 +8,11 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from mtbot.domain.call import Call, Outcome, Permit, Risk, Status, ToolDefault, ToolSpec
+from mtbot.domain.call import UNCONTAINED, Basis, Call, Outcome, Permit, Risk, Status, ToolDefault, ToolSpec
 from mtbot.domain.ids import SafeText
 from mtbot.domain.ports import Masker
-from mtbot.domain.process import ChildEnd, Children, ChildRequest, ChildStatus
+from mtbot.domain.process import HOST, ChildEnd, Children, ChildRequest, ChildStatus, Grants
+from mtbot.tools.exec_words import told
 
 SPEC = ToolSpec(
     name="exec",
@@ -32,13 +33,6 @@ SPEC = ToolSpec(
 BY_RULE = ("/bin/bash", "--noprofile", "--norc", "-c")
 """The shell that runs what a rule allowed: no start-up file can change what the canonical text means."""
 
-_WORDS = {
-    ChildStatus.TIMED_OUT: "timed out",
-    ChildStatus.STOPPED: "stopped by the person",
-    ChildStatus.NOT_STARTED: "could not be started",
-    ChildStatus.LOST: "lost: its end is unknown",
-    ChildStatus.SIGNALED: "ended by a signal",
-}
 _OUTCOMES = {
     ChildStatus.EXITED: Status.OK,
     ChildStatus.SIGNALED: Status.FAILED,
@@ -47,15 +41,20 @@ _OUTCOMES = {
     ChildStatus.NOT_STARTED: Status.FAILED,
     ChildStatus.LOST: Status.FAILED,
 }
-_WANTS_PASSWORD = ("sudo: a password is required", "sudo: a terminal is required", "no password was provided")
 
 
 @dataclass(frozen=True, slots=True)
 class ExecSettings:
-    """What a profile fixes for its commands: the child's whole environment, and how much output is kept (bytes)."""
+    """What a profile fixes for its commands: the child's whole environment, and how much output is kept (bytes).
 
+    A contained one may work in ``workspace``, read what is ``readable``, and start what is in ``programs``.
+    """
+
+    workspace: str
     environment: Mapping[str, str] = field(default_factory=dict)
     max_output: int = 65_536
+    readable: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
 
 
 class ExecTool:
@@ -73,7 +72,7 @@ class ExecTool:
 
     async def perform(self, call: Call, permit: Permit, progress: Callable[[SafeText], None]) -> Outcome:
         """Run ``permit.runs``. If the turn is cancelled the command is stopped first, and its end is still reported."""
-        shell = call.shell if permit.basis.value == "ruling" else BY_RULE
+        shell = call.shell if permit.basis is Basis.RULING else BY_RULE
         request = ChildRequest(
             id=str(call.id),
             argv=(*shell, permit.runs),
@@ -81,7 +80,8 @@ class ExecTool:
             environment=self._environment(permit.environment),
             timeout=call.timeout,
             max_output=self._settings.max_output,
-            profile=permit.profile,
+            profile=HOST if permit.profile == UNCONTAINED else permit.profile,
+            grants=self._grants(permit),
         )
         running = asyncio.ensure_future(self._children.run(request))
         try:
@@ -90,34 +90,34 @@ class ExecTool:
             await self._children.stop(request.id)
             end = await running
         del progress
-        return self.outcome(end)
+        return self._outcome(end, permit)
 
     def _environment(self, forced: Mapping[str, str]) -> dict[str, str]:
         """The child's environment; a rule forces variables, and an empty value takes one away."""
         merged = {**self._settings.environment, **forced}
         return {name: value for name, value in merged.items() if value or name not in forced}
 
-    def outcome(self, end: ChildEnd) -> Outcome:
+    def _outcome(self, end: ChildEnd, permit: Permit) -> Outcome:
         """How a command's end is told to the model and kept in the record."""
-        lines = [f"exit_code: {end.exit_code}" if end.exit_code is not None else f"status: {_WORDS[end.status]}"]
-        lines.append(f"duration_ms: {end.duration_ms}")
-        if end.message:
-            lines.append(f"note: {end.message}")
-        if end.exit_code not in (None, 0) and any(mark in end.output for mark in _WANTS_PASSWORD):
-            lines.append("note: no password can be given here; do not try another way")
-        if end.background_left:
-            lines.append("note: it left background processes, which were ended; nothing outlives a call")
-        if end.dropped:
-            lines.append(f"note: {end.dropped} bytes in the middle of the output were left out")
-        if end.survivors:
-            lines.append(f"note: {len(end.survivors)} of its processes could not be ended")
-        lines.append(f"output:\n{end.output}" if end.output else "output: (no output)")
         return Outcome(
             status=_OUTCOMES[end.status],
-            text=self._masker.mask("\n".join(lines)),
+            text=self._masker.mask(told(end, permit.profile, permit.needs)),
             exit_code=end.exit_code,
             duration_ms=end.duration_ms,
             dropped=end.dropped,
             lines=len(end.output.splitlines()),
             survivors=end.survivors,
+        )
+
+    def _grants(self, permit: Permit) -> Grants:
+        """What the run is granted if it is contained: what its permit says, and the workspace as far as it needs it."""
+        needs, settings = permit.needs, self._settings
+        return Grants(
+            network=needs.network,
+            attributes=not needs.looks and permit.basis is not Basis.CLASSIFIER,
+            write=needs.write if needs.looks else (settings.workspace, *needs.write),
+            read=(settings.workspace, *settings.readable, *needs.read),
+            look=needs.look,
+            programs=settings.programs,
+            repository=needs.repository,
         )

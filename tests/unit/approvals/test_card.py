@@ -131,10 +131,19 @@ class TestQuestions:
             "Asked by Chief · open until 19:36 (30 min) · reply to this message to deny with a reason",
         ]
 
-    def test_containment_is_told(self) -> None:
-        """By the profile's name."""
-        card = asked(question(facts=Facts(profile="workspace, no network")))
-        assert card.lines[0] == "in /srv/media · as mtclaw · workspace, no network"
+    @pytest.mark.parametrize(
+        ("profile", "words"),
+        [
+            ("host", "not contained, network open"),
+            ("contained", "contained, network closed"),
+            ("host, NOT CONTAINED", "NOT CONTAINED, network open"),
+            ("another", "another"),
+        ],
+    )
+    def test_containment_is_told(self, profile: str, words: str) -> None:
+        """Whether what is approved would be contained, and whether it could reach the network."""
+        card = asked(question(facts=Facts(profile=profile)))
+        assert card.lines[0] == f"in /srv/media · as mtclaw · {words}"
 
     @pytest.mark.parametrize(
         ("count", "line"),

@@ -307,7 +307,7 @@ def test_what_runs_workspace_files_runs_contained_where_that_is_ready() -> None:
     assert (ready.verdict, ready.profile, ready.needs) == (
         Verdict.RUN,
         "contained",
-        CallNeeds(network=True, write=("/var/x",)),
+        CallNeeds(network=True, write=("/var/x",), look=("/srv/work", "/srv/work/test")),
     )
-    assert decide("make test", rules).profile == "host"
+    assert decide("make test", rules).profile == "host, NOT CONTAINED"
     assert decide("make test", EVERYTHING, containment_ready=True).profile == "contained"
