@@ -1,0 +1,163 @@
+"""Updates as inbounds: who said what where, and what nobody said to the bot."""
+
+from aiogram.types import Update
+
+from mtbot.channels.telegram.translate import Me, translate
+from mtbot.domain.ids import BotName, ChatId, ThreadId
+from mtbot.domain.turn import Actor, ActorKind, Address, Inbound, InboundKind, SourceRef, SurfaceName
+
+ME = Me(BotName("ops"), 7, "nas_ops_bot")
+CHIEF = {"id": 1001, "is_bot": False, "first_name": "Chief"}
+ACTOR = Actor(ActorKind.TELEGRAM, 1001, "Chief")
+PRIVATE = {"id": 1001, "type": "private"}
+GROUP = {"id": -100, "type": "supergroup", "title": "ops"}
+HERE = Address(SurfaceName.PRIVATE, BotName("ops"), ChatId(1001))
+THERE = Address(SurfaceName.GROUP, BotName("ops"), ChatId(-100))
+
+
+def message(text: str | None = "hello", chat: dict[str, object] = PRIVATE, **more: object) -> Inbound | None:
+    """A message, translated."""
+    body: dict[str, object] = {"message_id": 6, "date": 1, "chat": chat, "from": CHIEF, **more}
+    if text is not None:
+        body["text"] = text
+    return translate(Update.model_validate({"update_id": 5, "message": body}), ME)
+
+
+def entity(kind: str, offset: int, length: int, **more: object) -> list[dict[str, object]]:
+    """One entity."""
+    return [{"type": kind, "offset": offset, "length": length, **more}]
+
+
+def test_a_private_message() -> None:
+    """It is always meant for the bot."""
+    assert message() == Inbound(HERE, ACTOR, SourceRef(5, 6), InboundKind.TEXT, "hello")
+
+
+def test_a_group_message_without_a_mention() -> None:
+    """It is not."""
+    found = message(chat=GROUP)
+    assert found == Inbound(THERE, ACTOR, SourceRef(5, 6), InboundKind.TEXT, "hello", addressed=False)
+
+
+def test_a_mention_counts_in_utf16_and_is_taken_off_the_beginning() -> None:
+    """Emoji before it count twice; in the middle it stays."""
+    first = message("@nas_ops_bot deploy", GROUP, entities=entity("mention", 0, 12))
+    assert first is not None
+    assert (first.text, first.addressed) == ("deploy", True)
+    later = message("😀 hey @NAS_ops_bot go", GROUP, entities=entity("mention", 7, 12))
+    assert later is not None
+    assert (later.text, later.addressed) == ("😀 hey @NAS_ops_bot go", True)
+
+
+def test_a_mention_is_an_entity_and_not_a_piece_of_text() -> None:
+    """Somebody else's name that begins alike, or the name in quoted text, is no mention."""
+    for text, entities in (
+        ("@nas_ops_bot2 deploy", entity("mention", 0, 13)),
+        ("see @nas_ops_bot", []),
+        ("Other", entity("text_mention", 0, 5, user={"id": 8, "is_bot": True, "first_name": "x"})),
+    ):
+        found = message(text, GROUP, entities=entities)
+        assert found is not None
+        assert not found.addressed
+
+
+def test_a_mention_without_a_username() -> None:
+    """By the id behind the words."""
+    found = message(
+        "Bot do", GROUP, entities=entity("text_mention", 0, 3, user={"id": 7, "is_bot": True, "first_name": "x"})
+    )
+    assert found is not None
+    assert (found.text, found.addressed) == ("do", True)
+
+
+def test_a_reply_to_the_bot_is_meant_for_it() -> None:
+    """And names what it answers; a reply to somebody else does not."""
+    theirs = {
+        "message_id": 3,
+        "date": 1,
+        "chat": GROUP,
+        "from": {"id": 7, "is_bot": True, "first_name": "bot"},
+        "text": "?",
+    }
+    found = message("no", GROUP, reply_to_message=theirs)
+    assert found is not None
+    assert (found.addressed, found.quoted) == (True, 3)
+    other = message("no", GROUP, reply_to_message={**theirs, "from": CHIEF})
+    assert other is not None
+    assert (other.addressed, other.quoted) == (False, None)
+
+
+def test_commands() -> None:
+    """The word, what follows, and whose it is."""
+    plain = message("/Deny K7QD not now", entities=entity("bot_command", 0, 5))
+    assert plain is not None
+    assert (plain.kind, plain.command, plain.text) == (InboundKind.COMMAND, "deny", "K7QD not now")
+    bare = message("/stop", GROUP, entities=entity("bot_command", 0, 5))
+    assert bare is not None
+    assert not bare.addressed
+    ours = message("/stop@NAS_OPS_bot", GROUP, entities=entity("bot_command", 0, 17))
+    assert ours is not None
+    assert (ours.command, ours.addressed) == ("stop", True)
+    assert message("/stop@other_bot", GROUP, entities=entity("bot_command", 0, 15)) is None
+    middle = message("please /stop", entities=entity("bot_command", 7, 5))
+    assert middle is not None
+    assert middle.kind is InboundKind.TEXT
+
+
+def test_topics() -> None:
+    """A topic is another conversation; General, and a thread that is only a chain of replies, are not."""
+    topic = message(chat=GROUP, is_topic_message=True, message_thread_id=42)
+    assert topic is not None
+    assert topic.address == Address(SurfaceName.GROUP, BotName("ops"), ChatId(-100), ThreadId(42))
+    general = message(chat=GROUP, is_topic_message=True, message_thread_id=1)
+    chain = message(chat=GROUP, message_thread_id=42)
+    assert general is not None
+    assert chain is not None
+    assert (general.address, chain.address) == (THERE, THERE)
+
+
+def test_captions_count_as_text() -> None:
+    """With their own entities."""
+    photo = [{"file_id": "a", "file_unique_id": "b", "width": 1, "height": 1}]
+    found = message(None, GROUP, photo=photo, caption="@nas_ops_bot look", caption_entities=entity("mention", 0, 12))
+    assert found is not None
+    assert (found.text, found.addressed) == ("look", True)
+    assert message(None, photo=photo) is None
+
+
+def test_what_no_person_wrote_themselves_is_nothing() -> None:
+    """On behalf of a chat, by a bot, forwarded, empty, without a sender, in a channel, or no message at all."""
+    origin = {"type": "hidden_user", "sender_user_name": "x", "date": 1}
+    assert message(sender_chat=GROUP) is None
+    assert message(forward_origin=origin) is None
+    assert message(" \n ") is None
+    assert message(chat={"id": -5, "type": "channel", "title": "news"}) is None
+    body = {"message_id": 6, "date": 1, "chat": PRIVATE, "text": "x"}
+    assert translate(Update.model_validate({"update_id": 5, "message": body}), ME) is None
+    robot = {**body, "from": {**CHIEF, "is_bot": True}}
+    assert translate(Update.model_validate({"update_id": 5, "message": robot}), ME) is None
+    assert translate(Update.model_validate({"update_id": 5, "edited_message": {**body, "from": CHIEF}}), ME) is None
+
+
+def press(**more: object) -> Inbound | None:
+    """A press, translated."""
+    query = {"id": "q", "from": CHIEF, "chat_instance": "c", **more}
+    return translate(Update.model_validate({"update_id": 5, "callback_query": query}), ME)
+
+
+def test_presses() -> None:
+    """What the button carried, where it is, and what it takes to answer."""
+    shown = {"message_id": 9, "date": 1, "chat": GROUP, "is_topic_message": True, "message_thread_id": 42, "text": "?"}
+    address = Address(SurfaceName.GROUP, BotName("ops"), ChatId(-100), ThreadId(42))
+    wanted = Inbound(address, ACTOR, SourceRef(5, 9), InboundKind.PRESS, "", press_token="ok.tok", press_id="q")
+    assert press(message=shown, data="ok.tok") == wanted
+    gone = press(message={"message_id": 9, "date": 0, "chat": PRIVATE}, data="ok.tok")
+    assert gone == Inbound(HERE, ACTOR, SourceRef(5, 9), InboundKind.PRESS, "", press_token="ok.tok", press_id="q")
+
+
+def test_a_press_without_a_message_carries_nothing_but_wants_an_answer() -> None:
+    """Its token is left behind, so that it can decide nothing."""
+    assert press(data="ok.tok", inline_message_id="i") == Inbound(
+        HERE, ACTOR, SourceRef(5), InboundKind.PRESS, "", press_id="q"
+    )
+    assert press(data="x", **{"from": {**CHIEF, "is_bot": True}}) is None

@@ -1,0 +1,164 @@
+"""Calls to the Bot API over real HTTP: each failure is told by whether anything can have arrived, without the token."""
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from aiogram.methods import GetMe, SendMessage
+
+from mtbot.channels.telegram import transport as module
+from mtbot.channels.telegram.account import announce, drop_webhook, who_am_i
+from mtbot.channels.telegram.transport import Account, Transport
+from mtbot.domain.errors import Ambiguous, ChannelError, ChatGone, PollConflict, Throttled, TokenRejected, Unreachable
+from mtbot.domain.ids import BotName
+from mtbot.simulator import faults
+from mtbot.simulator.faults import Fault
+from mtbot.simulator.telegram import DEFAULT_TOKEN, TelegramSimulator
+
+SEND = SendMessage(chat_id=1001, text="hello")
+
+
+@pytest.fixture
+async def telegram() -> AsyncIterator[TelegramSimulator]:
+    """A server with one open private chat."""
+    async with TelegramSimulator() as server:
+        server.open(1001)
+        yield server
+
+
+@pytest.fixture
+async def transport(telegram: TelegramSimulator) -> AsyncIterator[Transport]:
+    """A connection to it."""
+    found = Transport(Account(BotName("ops"), DEFAULT_TOKEN, f"{telegram.base_url}/"))
+    yield found
+    await found.close()
+
+
+CALLS: tuple[tuple[str, Callable[[], Fault], type[ChannelError], int], ...] = (
+    ("401", faults.unauthorized, TokenRejected, 401),
+    ("409", faults.conflict, PollConflict, 409),
+    ("502", faults.bad_gateway, ChannelError, 502),
+    ("drop", faults.drop, Ambiguous, 0),
+    ("cut", faults.cut, Ambiguous, 0),
+    ("403", lambda: faults.status(403, "Forbidden: bot was blocked by the user"), ChatGone, 403),
+    ("gone", lambda: faults.status(400, "Bad Request: chat not found"), ChatGone, 400),
+    ("400", lambda: faults.status(400, "Bad Request: message is too long"), ChannelError, 400),
+)
+
+
+@pytest.mark.parametrize(("fault", "kind", "status"), [c[1:] for c in CALLS], ids=[c[0] for c in CALLS])
+async def test_a_failed_call_says_what_kind_of_failure_it_was(
+    telegram: TelegramSimulator, transport: Transport, fault: Callable[[], Fault], kind: type[ChannelError], status: int
+) -> None:
+    """And its text and causes hold no token."""
+    telegram.fault("sendMessage", fault())
+    with pytest.raises(ChannelError) as failed:
+        await transport.call(SEND)
+    assert (type(failed.value), failed.value.status) == (kind, status)
+    error: BaseException | None = failed.value
+    while error is not None:
+        assert DEFAULT_TOKEN not in f"{error} {error!r}"
+        error = error.__cause__
+    assert (await transport.call(SEND)).text == "hello"
+
+
+async def test_a_flood_limit_carries_its_seconds(telegram: TelegramSimulator, transport: Transport) -> None:
+    """As the server named them."""
+    telegram.fault("sendMessage", faults.too_many(7))
+    with pytest.raises(Throttled) as slow:
+        await transport.call(SEND)
+    assert slow.value.retry_after == 7.0
+
+
+async def test_a_group_that_moved_says_where_to(telegram: TelegramSimulator, transport: Transport) -> None:
+    """The new id is an attribute."""
+    telegram.group(-5, "old", members=(1001,))
+    telegram.migrate(-5, -1005)
+    with pytest.raises(ChatGone) as moved:
+        await transport.call(SendMessage(chat_id=-5, text="x"))
+    assert moved.value.moved_to == -1005
+
+
+async def test_a_server_that_is_not_there_got_nothing(telegram: TelegramSimulator, transport: Transport) -> None:
+    """So the call may be made again."""
+    await telegram.stop()
+    with pytest.raises(Unreachable):
+        await transport.call(SEND)
+    with pytest.raises(Unreachable):
+        await transport.updates(None)
+
+
+async def test_a_call_that_hangs_may_have_arrived(telegram: TelegramSimulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After its deadline nobody knows."""
+    monkeypatch.setattr(module, "CALL_SECONDS", 0.2)
+    found = Transport(Account(BotName("ops"), DEFAULT_TOKEN, telegram.base_url))
+    telegram.fault("getMe", faults.hang())
+    with pytest.raises(Ambiguous, match="the connection broke during getMe"):
+        await found.call(GetMe())
+    telegram.release()
+    await found.close()
+
+
+POLLS: tuple[tuple[str, Callable[[], Fault], type[ChannelError]], ...] = (
+    ("401", faults.unauthorized, TokenRejected),
+    ("404", lambda: faults.status(404, "Not Found"), TokenRejected),
+    ("409", faults.conflict, PollConflict),
+    ("429", lambda: faults.too_many(3), Throttled),
+    ("502", faults.bad_gateway, ChannelError),
+    ("500", lambda: faults.status(500, "Internal Server Error"), ChannelError),
+    ("drop", faults.drop, Unreachable),
+    ("cut", faults.cut, Unreachable),
+)
+
+
+@pytest.mark.parametrize(("fault", "kind"), [p[1:] for p in POLLS], ids=[p[0] for p in POLLS])
+async def test_a_failed_poll_says_what_kind_of_failure_it_was(
+    telegram: TelegramSimulator, transport: Transport, fault: Callable[[], Fault], kind: type[ChannelError]
+) -> None:
+    """A poll changes nothing, so a broken one is simply made again."""
+    telegram.fault("getUpdates", fault())
+    with pytest.raises(ChannelError) as failed:
+        await transport.updates(None)
+    assert type(failed.value) is kind
+    if isinstance(failed.value, Throttled):
+        assert failed.value.retry_after == 3.0
+
+
+async def test_updates_come_as_they_are(telegram: TelegramSimulator, transport: Transport) -> None:
+    """Raw, in order, from the offset on; the kinds that are wanted are named every time."""
+    telegram.push_update(None, {"message": {"nonsense": True}})
+    telegram.push_update(None, {"message": {"more": 1}})
+    found = await transport.updates(None)
+    assert [update["message"] for update in found] == [{"nonsense": True}, {"more": 1}]
+    last = found[-1]["update_id"]
+    assert isinstance(last, int)
+    telegram.push_update(None, {"message": {}})
+    assert [update["message"] for update in await transport.updates(last + 1)] == [{}]
+    assert telegram.calls("getUpdates")[-1].params["allowed_updates"] == ["message", "callback_query"]
+
+
+@pytest.mark.parametrize("content", [b"no json", b"[]", b'{"ok": true}', b'{"ok": false, "error_code": "x"}'])
+def test_an_answer_that_is_none(content: bytes) -> None:
+    """Whatever a proxy writes is a failure and never an empty list."""
+    with pytest.raises(ChannelError):
+        module._updates_of(200, content)
+
+
+def test_a_flood_limit_without_seconds_waits_a_little() -> None:
+    """The parameter is not always there."""
+    with pytest.raises(Throttled) as slow:
+        module._updates_of(429, b'{"ok": false, "error_code": 429, "description": "Too Many Requests"}')
+    assert slow.value.retry_after == 5.0
+
+
+async def test_the_bots_own_account(telegram: TelegramSimulator, transport: Transport) -> None:
+    """Who it is, its webhook gone, its commands known."""
+    me = await who_am_i(transport)
+    assert (me.name, me.id, me.username) == ("ops", 7001001, telegram.bot().account.person.username)
+    telegram.bot().queue.webhook = "https://example.org/"
+    await drop_webhook(transport)
+    assert telegram.bot().queue.webhook == ""
+    await announce(transport, [("stop", "x" * 300)])
+    assert telegram.bot().commands == (("stop", "x" * 256),)
+    telegram.fault("getMe", faults.unauthorized())
+    with pytest.raises(TokenRejected, match="Telegram does not accept the token of bot ops"):
+        await who_am_i(transport)
