@@ -7,7 +7,8 @@ import pytest
 from mtbot.domain.call import Outcome, Status
 from mtbot.domain.ids import CallId, TurnId
 from mtbot.tools.edit import MAX_COUNT, EditFileTool
-from mtbot.tools.files import FileSettings, ReadFileTool
+from mtbot.tools.files import FileSettings, ReadFileTool, WriteFileTool
+from mtbot.tools.roots import PathRefused
 from mtbot.tools.seen import Stamp
 from mtbot.tools.trash_store import Bin, Limits, Trash
 from tests.unit.tools.builders import MASK, SECRET, Desk, state_of
@@ -169,6 +170,32 @@ async def test_looking_under_masks_has_an_end(desk: Desk, file: Path, monkeypatc
     monkeypatch.setattr("mtbot.tools.edit.MAX_LOOKS", 3)
     file.write_text(f"{SECRET}\n" * 4)
     assert "old stands in too many places" in (await edit(desk, "horse", "x")).text
+
+
+async def test_a_file_that_is_too_large_is_not_edited(desk: Desk, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is held in memory as a whole."""
+    monkeypatch.setattr("mtbot.tools.edit.MAX_EDITED", file.stat().st_size - 1)
+    assert "too large to be held in memory" in (await edit(desk, "eins", "one")).text
+    monkeypatch.setattr("mtbot.tools.edit.MAX_EDITED", file.stat().st_size)
+    assert (await edit(desk, "eins", "one")).status is Status.OK
+
+
+async def test_what_was_not_overwritten_after_all_is_not_kept(
+    workspace: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The write fails behind the copy: the trash is as it was. Nor is anything kept of what is only appended to."""
+    trash = Trash(workspace.parent / "trash", lambda: 0)
+    desk = Desk(workspace)
+    desk.settings = FileSettings(desk.settings.roots, bin=Bin(trash, Limits()))
+
+    def refuse(*_: object) -> None:
+        raise PathRefused("has an owner that cannot be kept")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mtbot.tools.replacement.carry_over", refuse)
+        assert (await edit(desk, "eins", "one")).status is Status.REFUSED
+    assert (await desk.use(WriteFileTool, "a.txt", content="more\n", mode="append")).status is Status.OK
+    assert trash.entries() == ()
 
 
 async def test_the_old_version_goes_to_the_trash(workspace: Path, file: Path) -> None:

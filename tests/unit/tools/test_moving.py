@@ -217,6 +217,40 @@ def test_a_source_that_changes_meanwhile_stays(tree: Path, two_disks: Path, monk
     assert list(two_disks.iterdir()) == []
 
 
+def test_a_file_that_cannot_leave_has_no_second_name(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory that may not be changed keeps its file, and the target is free again."""
+    (workspace / "a").write_text("a")
+    real = os.unlink
+
+    def unlink(name: str, *, dir_fd: int) -> None:
+        if name == "a":
+            raise PermissionError(errno.EACCES, "no")
+        real(name, dir_fd=dir_fd)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "unlink", unlink)
+        with pytest.raises(PermissionError):
+            move(workspace / "a", workspace / "b")
+    assert [one.name for one in workspace.iterdir()] == ["a"]
+
+
+def test_directories_for_reading_only_are_opened_before_they_are_emptied(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only root could do without; the directory itself is changed, by its descriptor."""
+    opened: list[tuple[str, int]] = []
+    real = os.fchmod
+
+    def fchmod(descriptor: int, mode: int) -> None:
+        opened.append((str(Path(f"/proc/self/fd/{descriptor}").readlink()), mode))
+        real(descriptor, mode)
+
+    monkeypatch.setattr(os, "fchmod", fchmod)
+    with held(tree.parent) as place:
+        moving.remove_tree(place, "tree")
+    assert opened == [(f"{tree}/closed", 0o700)]
+
+
 def test_a_tree_is_removed_with_its_links_and_nothing_behind_them(tree: Path, outside: Path) -> None:
     """Also what lies in a directory that may not be written."""
     with held(tree.parent) as place:

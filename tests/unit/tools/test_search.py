@@ -122,6 +122,13 @@ async def test_a_search_has_an_end_and_says_so(desk: Desk, tree: Path, bounds: B
     assert outcome.text.splitlines()[-1] == f"[not everything was searched: {note}]"
 
 
+async def test_a_search_goes_so_deep_and_no_deeper(desk: Desk, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies below is not looked at."""
+    monkeypatch.setattr("mtbot.tools.search.MAX_DEPTH", 2)
+    found = lines(await desk.use(SearchTool, ".", pattern="(?i)hello"))
+    assert found == ["b.txt:1: say hello", "src/main.py:3: print('Hello')"]
+
+
 async def test_matches_and_lines_and_files_are_bounded(desk: Desk, workspace: Path) -> None:
     """Many matches end the search, a long line is cut, a large file is passed by."""
     (workspace / "a").write_text("x\n" * (MAX_MATCHES + 1))

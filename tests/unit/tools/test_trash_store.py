@@ -230,6 +230,47 @@ def test_only_what_has_lapsed_is_called_so(trash: Trash, workspace: Path) -> Non
     assert trash.lapsed(entry.until_ms) == (entry,)
 
 
+def test_a_trash_of_somebody_else_is_not_used(trash: Trash, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever owns it could put anything in its place."""
+    (workspace / "a").write_text("a")
+    entry = trash.take((f"{workspace}/a",), CALL, LIMITS)
+    uid = os.geteuid() + 1
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    with pytest.raises(StateError, match="does not belong to the user"):
+        trash.restore(entry.id)
+    assert list(workspace.iterdir()) == []
+
+
+def test_too_many_files_at_once_stay(trash: Trash, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody means a million of them."""
+    monkeypatch.setattr("mtbot.tools.trash_store.MAX_ENTRIES", 2)
+    (workspace / "d").mkdir()
+    for name in ("a", "b"):
+        (workspace / "d" / name).touch()
+    with pytest.raises(PathRefused, match="holds over 2 files"):
+        trash.take((f"{workspace}/d",), CALL, LIMITS)
+    assert trash.entries() == ()
+
+
+@pytest.mark.parametrize(
+    "broken", ["mtbot.tools.moving.copy_open_file", "mtbot.tools.trash_store.Trash._write_manifest"]
+)
+def test_what_could_not_be_kept_leaves_no_entry(
+    trash: Trash, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    """A disk that is full while the old version is copied, or while its manifest is written."""
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = workspace / "a"
+    path.write_text("old")
+    monkeypatch.setattr(broken, full)
+    with path.open("rb") as file, pytest.raises(OSError, match="No space left"):
+        trash.keep(str(path), file.fileno(), CALL, LIMITS)
+    assert list((tmp_path / "state" / "trash").iterdir()) == []
+
+
 @pytest.mark.parametrize("ident", ["", "..", "../..", "abcdef", "ABCDE", "ABC/EF", "ZZZZZZ"])
 def test_an_id_that_is_none_leads_nowhere(trash: Trash, workspace: Path, ident: str) -> None:
     """Nothing outside the trash can be named by one."""
