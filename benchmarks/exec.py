@@ -83,8 +83,9 @@ async def measure(runs: int, gateway_mb: int, flood_gb: float) -> float:
     if gateway_mb:
         ballast = bytearray(os.urandom(1 << 20) * gateway_mb)
         print(f"-- with a gateway {len(ballast) >> 20} MB larger")
-        ratio = max(ratio, await spawn_ratio(runner, runs))
-        print(f"ratio          {ratio:.2f}")
+        with_ballast = await spawn_ratio(runner, runs)
+        print(f"ratio          {with_ballast:.2f}")
+        ratio = max(ratio, with_ballast)
     if flood_gb:
         await flood(runner, flood_gb)
     await runner.close()

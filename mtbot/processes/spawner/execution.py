@@ -214,7 +214,7 @@ class Execution:
             self._line.unwatch(self._pump.fd)
         os.close(self._pump.fd)
         ended_well = self._no_children and not left and self._cause is None and self._line.cause is None
-        again = ended_well and not self._line.fds and may_go_on()
+        again = ended_well and may_go_on()
         last = self._live_frame() if self._pump.has_live else b""
         head, tail = frame(Kind.HEAD, bytes(self._pump.head)), frame(Kind.TAIL, self._pump.tail)
         end = self._end(ended - self._began, left) | {"again": again}

@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .scenes import Gateway
+from mtbot.processes.request import SpawnRequest
+from mtbot.processes.runner import Runner
+
+from .scenes import Gateway, eventually
 
 NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
 _STARTS_ITSELF = "import subprocess, sys; sys.exit(subprocess.run([sys.executable, '-c', '']).returncode)"
@@ -95,3 +98,11 @@ if os.geteuid() == 0:  # only root can make a program that an ordinary user may 
             assert (spawner / "environ").read_bytes() == b""
             assert (spawner / "cwd").readlink() == Path("/")
             assert os.getsid(gateway.spawner) == gateway.spawner
+
+    async def test_a_waiting_supervisor_keeps_no_folder_in_use(runner: Runner, tmp_path: Path) -> None:
+        """What a command ran in can be unmounted when it has ended."""
+        argv = ("bash", "-c", "pwd; echo $PPID")
+        end = await runner.run(SpawnRequest("c", argv, {"PATH": "/usr/bin:/bin"}, str(tmp_path), 5, 4096))
+        folder, supervisor = end.output.head.decode().split()
+        assert folder == str(tmp_path)
+        assert await eventually(lambda: Path(f"/proc/{supervisor}/cwd").readlink() == Path("/"))

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -316,9 +317,14 @@ async def test_a_supervisor_that_has_been_touched_has_no_other_command(runner: R
 
 
 async def test_a_supervisor_serves_a_limited_number_of_commands() -> None:
-    """Nothing that might pile up in one can pile up for ever."""
-    runner = Runner(start_spawner())
-    await runner.ready()
+    """Nothing that might pile up in one can pile up for ever, and descriptors do not pile up at all."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
+    try:
+        runner = Runner(start_spawner())
+        await runner.ready()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     used: dict[int, int] = {}
     for _ in range(410):
         supervisor = await supervisor_of(runner, shell("echo $PPID"))
