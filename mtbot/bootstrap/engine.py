@@ -40,7 +40,14 @@ SLOTS = 4
 class Providers:
     """The clients of all configured model servers, opened when first used."""
 
-    def __init__(self, settings: Settings, secrets: Mapping[str, Secret], missing: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        secrets: Mapping[str, Secret],
+        missing: tuple[str, ...],
+        mask: Callable[[str], str],
+    ) -> None:
+        self._mask = mask
         self._settings = settings
         self._secrets = secrets
         self._missing = missing
@@ -52,7 +59,8 @@ class Providers:
         tries = settings.max_retries if retries is None else retries
         if (name, tries) not in self._open:
             key = self._key(name)
-            self._open[name, tries] = OpenAIProvider(Server(settings.base_url, key, settings.timeout, tries))
+            server = Server(settings.base_url, key, settings.timeout, tries)
+            self._open[name, tries] = OpenAIProvider(server, mask=self._mask)
         return self._open[name, tries]
 
     def _key(self, name: str) -> str:
@@ -135,7 +143,7 @@ class Engine:
 def build_engine(office: Office, runner: Runner) -> Engine:
     """Build the flow; nothing runs yet."""
     loaded, stores = office.loaded, office.stores
-    providers = Providers(loaded.settings, loaded.secrets, loaded.missing)
+    providers = Providers(loaded.settings, loaded.secrets, loaded.missing, loaded.redactor.mask)
     guard = guard_of(loaded)
     confiner = Confiner(runner, guard)
     profiles = Profiles(Kit(loaded, RunnerChildren(runner, confiner), guard, _provider_of(providers)))

@@ -29,7 +29,8 @@ def show(frame: Frame) -> None:
     """What is in effect, with defaults filled in and without secrets."""
     from mtbot.config.show import show as shown
 
-    click.echo(shown(frame.load().settings, os.environ), nl=False)
+    loaded = frame.load()
+    click.echo(shown(loaded.settings, os.environ, loaded.redactor.mask), nl=False)
 
 
 @config.command()

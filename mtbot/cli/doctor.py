@@ -30,7 +30,7 @@ def examine(frame: Frame, *, network: bool = True) -> "tuple[Row, ...]":
     try:
         loaded = frame.load(quiet=True)
     except ConfigError as error:
-        return tuple(Row("configuration", Status.FAIL, problem) for problem in error.problems)
+        return tuple(Row("configuration", Status.FAIL, frame.clean(problem)) for problem in error.problems)
     rows = judge(asyncio.run(gather(loaded, network=network)))
     return tuple(Row(row.check, row.status, str(loaded.redactor.mask(row.message))) for row in rows)
 

@@ -3,7 +3,7 @@
 import os
 import sys
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Frame:
-    """The state of one command line. ``scrub`` masks secrets in what is printed of an error, once they are known."""
+    """The state of one command line. ``loaded`` is the configuration, once it could be read."""
 
     config: str | None = None
     log_level: str | None = None
     spawner: "SpawnerProcess | None" = None
-    secrets: list[str] = field(default_factory=list)
+    loaded: "Loaded | None" = None
 
     def start_spawner(self) -> None:
         """Start the spawner now, before anything heavy is imported."""
@@ -42,43 +42,44 @@ class Frame:
         """The configuration; its warnings go to standard error unless ``quiet``. ConfigError holds every fault."""
         from mtbot.bootstrap.offline import load_all
 
-        loaded = load_all(self.config, self.log_level)
-        self.secrets = [secret.value for secret in loaded.secrets.values() if secret.value]
+        self.loaded = loaded = load_all(self.config, self.log_level)
         for warning in () if quiet else loaded.warnings:
-            print(self._clean(f"mtclaw: warning: {warning}"), file=sys.stderr)
+            print(self.clean(f"mtclaw: warning: {warning}"), file=sys.stderr)
         return loaded
 
     def explain(self, error: Exception) -> int:
         """Tell an error in as few lines as it has; the exit status."""
         if isinstance(error, ConfigError):
             for problem in error.problems:
-                print(self._clean(f"mtclaw: {problem}"), file=sys.stderr)
+                print(self.clean(f"mtclaw: {problem}"), file=sys.stderr)
             if error.hint:
-                print(self._clean(f"        {error.hint}"), file=sys.stderr)
+                print(self.clean(f"        {error.hint}"), file=sys.stderr)
             return error.exit_status
         if isinstance(error, MtclawError):
-            print(self._clean(f"mtclaw: {error}"), file=sys.stderr)
+            print(self.clean(f"mtclaw: {error}"), file=sys.stderr)
             return error.exit_status
         if isinstance(error, OSError):
             print(
-                self._clean(f"mtclaw: {error.strerror or error}: {error.filename or ''}".rstrip(": ")), file=sys.stderr
+                self.clean(f"mtclaw: {error.strerror or error}: {error.filename or ''}".rstrip(": ")), file=sys.stderr
             )
             return 1
         if os.environ.get("MTCLAW_TRACEBACK"):
-            print(self._clean("".join(traceback.format_exception(error))), file=sys.stderr)
+            print(self.clean("".join(traceback.format_exception(error))), file=sys.stderr)
         print(
-            self._clean(
+            self.clean(
                 f"mtclaw: this is a fault of mtclaw itself: {type(error).__name__}: {error} (MTCLAW_TRACEBACK=1 shows where)"
             ),
             file=sys.stderr,
         )
         return 1
 
-    def _clean(self, text: str) -> str:
-        """``text`` without the values of configured secrets and without control characters."""
-        for secret in self.secrets:
-            text = text.replace(secret, "‹secret›")
-        return "".join(char if char.isprintable() or char == "\n" else "�" for char in text)
+    def clean(self, text: str) -> str:
+        """``text`` masked and without control characters; without a configuration only what any start knows is masked."""
+        from mtbot.redaction.environment import secret_env_names
+        from mtbot.redaction.mask import Redactor
+
+        redactor = self.loaded.redactor if self.loaded else Redactor(secret_env_names(os.environ), b"unread")
+        return "".join(char if char.isprintable() or char == "\n" else "�" for char in redactor.mask(text))
 
     def close(self) -> None:
         """Let the spawner go, if nobody has."""

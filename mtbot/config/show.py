@@ -4,7 +4,7 @@ The marks in place of secrets are not valid values on purpose: a dump that loads
 somebody would lose the keys that it does not hold.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
 
@@ -14,14 +14,16 @@ from mtbot.config.channels import EVERY_GROUP, Approvers
 from mtbot.config.settings import Profile, Settings
 from mtbot.config.values import Kind, SecretRef, Section
 from mtbot.policy.people import Deciders
+from mtbot.redaction.structured import masked_value
 
 HEADER = "# in effect; not loadable: <set:...> and <unset> stand where secrets are named\n"
 
 
-def show(settings: Settings, environ: Mapping[str, str] | None = None) -> str:
+def show(settings: Settings, environ: Mapping[str, str] | None = None, mask: Callable[[str], str] = str) -> str:
     """YAML text with effective values, paths absolute, names as ids, and places of secrets instead of secrets.
 
-    With ``environ``, a place that holds nothing there is shown as unset.
+    With ``environ``, a place that holds nothing there is shown as unset. Texts in which somebody wrote a secret all the
+    same, such as a job's prompt, pass ``mask``, each by itself and all together.
     """
     names = {one: name for name, one in settings.people.items()}
     data: dict[str, object] = {"version": settings.version}
@@ -39,7 +41,8 @@ def show(settings: Settings, environ: Mapping[str, str] | None = None) -> str:
     data["log"] = _plain(settings.log)
     data["audit"] = _plain(settings.audit)
     data["elevation"] = _plain(settings.elevation)
-    return HEADER + yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
+    plain = masked_value(data, mask)
+    return HEADER + str(mask(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=120)))
 
 
 def valid(settings: Settings) -> str:

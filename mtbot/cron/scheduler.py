@@ -6,7 +6,7 @@ because its row was claimed, not because a timer rang.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 
 import structlog
@@ -114,7 +114,8 @@ class Scheduler:
         if run is None:
             return None
         ran = await self._turn(job, address)
-        error = "" if ran.status is CronStatus.OK else str(self._masker.mask(ran.text))
+        ran = replace(ran, text=str(self._masker.mask(ran.text)))
+        error = "" if ran.status is CronStatus.OK else ran.text
         await self._stores.runs.finish(run, ran.status, self._clock.now_ms(), error)
         if job.ephemeral:
             await self._stores.history.clear(address.session)

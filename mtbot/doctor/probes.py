@@ -186,7 +186,7 @@ async def _models(loaded: Loaded) -> tuple[ModelFound, ...]:
     from mtbot.bootstrap.engine import Providers
 
     settings = loaded.settings
-    providers = Providers(settings, loaded.secrets, loaded.missing)
+    providers = Providers(settings, loaded.secrets, loaded.missing, loaded.redactor.mask)
     wanted = {settings.model_ref(profile.agent.model) for profile in (settings.base, *settings.profiles.values())}
     found = []
     try:

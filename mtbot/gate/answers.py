@@ -10,6 +10,7 @@ REFUSED = "Refused by policy"
 NOT_RUN = "Not run"
 NO_SUCH_TOOL = "There is no tool"
 NOTHING_RUN = "Nothing was run"
+INVALID = "[Invalid]"
 
 _END = "Do not try to reach the same end by other means; say to the person what was not done."
 
@@ -19,7 +20,7 @@ MAX_NAME = 64
 
 def came_to_nothing(answer: str) -> bool:
     """Whether a tool's answer is one of these, so that the call did nothing."""
-    return answer.startswith((REFUSED, NOT_RUN, NO_SUCH_TOOL, NOTHING_RUN))
+    return answer.startswith((REFUSED, NOT_RUN, NO_SUCH_TOOL, NOTHING_RUN, INVALID))
 
 
 def _bare(reason: str) -> str:
@@ -68,6 +69,14 @@ def unknown_tool(name: str, known: tuple[str, ...]) -> str:
 def bad_arguments(tool: str, reason: str) -> str:
     """Arguments that cannot be used."""
     return f"{NOTHING_RUN}: {tool}: {reason}."
+
+
+def holds_mask(tool: str) -> str:
+    """Arguments with a mask in them: what it hides is not known to the model and would be lost."""
+    return (
+        f"{INVALID} {NOTHING_RUN}: {tool}: the arguments hold a mask in place of a secret, and the mask is not the secret. "
+        "Leave that part as it is, or ask the person to do it."
+    )
 
 
 def no_record(why: str) -> str:

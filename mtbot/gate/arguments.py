@@ -6,7 +6,7 @@ that our own tools use is understood; a schema with more in it makes the tool un
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
@@ -32,8 +32,13 @@ class BadArguments:
     reason: str
 
 
-def read_arguments(raw: str, schema: Mapping[str, object]) -> dict[str, object] | BadArguments:
-    """The arguments as a checked mapping. An empty text means no arguments. Never raises."""
+def read_arguments(
+    raw: str, schema: Mapping[str, object], mask: Callable[[str], str] = str
+) -> dict[str, object] | BadArguments:
+    """The arguments as a checked mapping. An empty text means no arguments. Never raises.
+
+    ``mask`` masks a name before it is shortened in a reason.
+    """
     if len(raw) > _MAX_LENGTH:
         return BadArguments("the arguments are too long")
     text = raw.strip()
@@ -41,7 +46,7 @@ def read_arguments(raw: str, schema: Mapping[str, object]) -> dict[str, object] 
         value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once) if text else {}
     except _Twice as twice:
         return BadArguments(
-            f"argument {twice.name[:_MAX_SHOWN]!r} stands there twice; send the call again with it once"
+            f"argument {_short(twice.name, mask)!r} stands there twice; send the call again with it once"
         )
     except (ValueError, RecursionError):
         return BadArguments("the arguments are no valid JSON; send the call again with valid JSON")
@@ -51,7 +56,7 @@ def read_arguments(raw: str, schema: Mapping[str, object]) -> dict[str, object] 
         return BadArguments("the arguments are not a JSON object")
     if not _encodable(value):
         return BadArguments("the arguments hold half a character (a lone surrogate); send the call again without it")
-    problems = _problems(value, schema)
+    problems = _problems(value, schema, mask)
     if problems:
         return BadArguments("; ".join(problems))
     return value
@@ -87,7 +92,24 @@ def _encodable(value: object) -> bool:
     return True
 
 
-def _problems(value: Mapping[str, object], schema: Mapping[str, object]) -> list[str]:
+def texts_in(value: object) -> Iterator[str]:
+    """Every text in a JSON value, names of members too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield str(name)
+            yield from texts_in(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from texts_in(item)
+
+
+def _short(name: str, mask: Callable[[str], str]) -> str:
+    return str(mask(name))[:_MAX_SHOWN]
+
+
+def _problems(value: Mapping[str, object], schema: Mapping[str, object], mask: Callable[[str], str]) -> list[str]:
     properties = schema.get("properties", {})
     required = schema.get("required", [])
     if not isinstance(properties, Mapping) or not isinstance(required, list | tuple) or not _TOP.issuperset(schema):
@@ -97,7 +119,7 @@ def _problems(value: Mapping[str, object], schema: Mapping[str, object]) -> list
         rule = properties.get(name)
         if not isinstance(rule, Mapping):
             known = ", ".join(sorted(properties)) or "none"
-            found.append(f"unknown argument {name[:_MAX_SHOWN]!r} (known: {known})")
+            found.append(f"unknown argument {_short(name, mask)!r} (known: {known})")
             continue
         fault = _fault(item, rule)
         if fault:

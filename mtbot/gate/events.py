@@ -62,7 +62,7 @@ class Events:
 
     def _tool(self, call: Call) -> str:
         """The tool's name; a model can write anything there."""
-        return kept(display(" ".join(self._masker.mask(call.tool[:MAX_TOOL]).split())))
+        return kept(display(" ".join(self._masker.mask(call.tool)[:MAX_TOOL].split())))
 
     def _subject(self, call: Call) -> str:
         if call.tool == "exec":

@@ -19,7 +19,7 @@ from mtbot.domain.ports import AuditLog, Clock, Masker, Names, Tool
 from mtbot.domain.record import Approval, ApprovalState, AuditEvent, EventDraft
 from mtbot.domain.turn import Address, ToolCall, TurnState
 from mtbot.gate import answers
-from mtbot.gate.arguments import BadArguments, read_arguments
+from mtbot.gate.arguments import BadArguments, read_arguments, texts_in
 from mtbot.gate.consent import Consent
 from mtbot.gate.events import Events
 from mtbot.gate.facts import FactFinder, Surroundings
@@ -123,11 +123,15 @@ class Gate:
         )
         tool = profile.tools.get(wanted.name)
         if tool is None:
-            return await self._turned_away(call, state, answers.unknown_tool(wanted.name, tuple(profile.tools)))
-        arguments = read_arguments(wanted.arguments, tool.spec.schema)
+            answer = answers.unknown_tool(self._masker.mask(wanted.name), tuple(profile.tools))
+            return await self._turned_away(call, state, answer)
+        arguments = read_arguments(wanted.arguments, tool.spec.schema, self._masker.mask)
         if isinstance(arguments, BadArguments):
             return await self._turned_away(call, state, answers.bad_arguments(wanted.name, arguments.reason))
-        case = await self._decide(replace(call, arguments=arguments), tool, profile, state)
+        call = replace(call, arguments=arguments)
+        if any(map(self._masker.made_mask, texts_in(arguments))):
+            return await self._turned_away(call, state, answers.holds_mask(wanted.name))
+        case = await self._decide(call, tool, profile, state)
         try:
             await self._log.append(*self._events.decided(case.call, case.facts, case.decision, state.ref.message))
         except RecordUnavailable as error:

@@ -27,7 +27,6 @@ from mtbot.domain.turn import (
     Reply,
     Role,
     SurfaceName,
-    ToolCall,
     TurnEnd,
     TurnState,
     Usage,
@@ -35,6 +34,7 @@ from mtbot.domain.turn import (
 from mtbot.gate.gate import TOLD_REFUSALS
 from mtbot.gateway.lanes import Item, Rest, Resume
 from mtbot.redaction.display import display
+from mtbot.redaction.structured import masked_message
 
 NO_REPLY = "NO_REPLY"
 STOPPED = "(stopped by the person)"
@@ -328,9 +328,7 @@ class Turns:
         return tuple(items)
 
     def _masked(self, message: Message) -> Message:
-        mask = self._frame.masker.mask
-        calls = tuple(ToolCall(c.id, c.name, str(mask(c.arguments))) for c in message.calls)
-        return replace(message, content=str(mask(message.content)), calls=calls)
+        return masked_message(message, self._frame.masker.mask)
 
     async def _take(self, inbound: Inbound) -> None:
         if inbound.ref.update is not None:

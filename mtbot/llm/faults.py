@@ -10,9 +10,6 @@ from email.utils import parsedate_to_datetime
 
 from mtbot.domain.errors import ProviderError, ProviderKind
 
-MAX_DETAIL = 300
-"""Characters of a provider's own words that are passed on."""
-
 LONGEST_NAMED_WAIT = 86_400.0
 
 _TOO_MUCH = re.compile(
@@ -24,7 +21,7 @@ _PASSING = frozenset({408, 409, 425})
 
 
 def read_error(status: int, text: str, retry_after: float | None = None) -> ProviderError:
-    """What an HTTP status and its body mean; the body's words are kept short and are not masked."""
+    """What an HTTP status and its body mean; the body's words are neither masked nor cut yet."""
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
@@ -69,7 +66,7 @@ def _words(error: object) -> str:
             if error.get(name):
                 return _words(error[name])
         return ""
-    return " ".join(error.split())[:MAX_DETAIL] if isinstance(error, str) else ""
+    return " ".join(error.split()) if isinstance(error, str) else ""
 
 
 def _kind_word(error: object) -> str:

@@ -10,7 +10,7 @@ import itertools
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import httpx
 
@@ -19,9 +19,13 @@ from mtbot.domain.model import ModelAnswer, ModelRequest
 from mtbot.llm.dialect import read_answer, request_body
 from mtbot.llm.faults import read_error, retry_after
 from mtbot.llm.stream import Assembler, events
+from mtbot.redaction.structured import masked_message
 
 MAX_ANSWER = 16 * 1024 * 1024
 MAX_ERROR = 65_536
+MAX_DETAIL = 300
+"""Characters of a provider's own words that are passed on; they are cut after they were masked."""
+
 CONNECT_SECONDS = 15.0
 LONGEST_WAIT = 60.0
 SHOWN_KEY = "(the key)"
@@ -32,6 +36,7 @@ _RETRIED = frozenset({ProviderKind.RATE, ProviderKind.TRANSIENT, ProviderKind.NE
 _OPTIONAL = ("temperature", "stream_options")
 
 OnText = Callable[[str], None]
+Mask = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,10 @@ class Server:
 
 
 class OpenAIProvider:
-    """Completes requests against one server. ``on_text`` sees a streamed answer grow; a retry begins it anew."""
+    """Completes requests against one server. ``on_text`` sees a streamed answer grow; a retry begins it anew.
+
+    What is sent and what a server says of an error passes ``mask``: whoever knows secrets beside the key gives one.
+    """
 
     def __init__(
         self,
@@ -58,10 +66,12 @@ class OpenAIProvider:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         transport: httpx.AsyncBaseTransport | None = None,
         on_text: OnText | None = None,
+        mask: Mask = str,
     ) -> None:
         self._server = server
         self._sleep = sleep
         self._on_text = on_text
+        self._mask = mask
         self._steps = itertools.count(1)
         self._refused: set[tuple[str, str]] = set()
         self._connect = min(CONNECT_SECONDS, server.timeout)
@@ -74,6 +84,7 @@ class OpenAIProvider:
 
     async def complete(self, request: ModelRequest) -> ModelAnswer:
         """One answer. ProviderError once retries are used up or the error is final."""
+        request = replace(request, messages=tuple(masked_message(one, self._mask) for one in request.messages))
         attempt = 0
         while True:
             try:
@@ -140,7 +151,7 @@ class OpenAIProvider:
                     raise read_error(response.status_code, text, retry_after(response.headers))
                 yield response
         except ProviderError as error:
-            error.message = self._without_key(error.message)
+            error.message = str(self._mask(self._without_key(error.message)))[:MAX_DETAIL]
             error.args = (error.message,)
             raise
         except httpx.ConnectTimeout:
@@ -148,7 +159,7 @@ class OpenAIProvider:
         except (httpx.TimeoutException, TimeoutError):
             raise ProviderError(ProviderKind.TIMEOUT, f"no answer within {self._server.timeout:g} s") from None
         except httpx.HTTPError as error:
-            said = self._without_key(f"{type(error).__name__}: {error}")
+            said = str(self._mask(self._without_key(f"{type(error).__name__}: {error}")))
             raise ProviderError(ProviderKind.NETWORK, f"the connection failed ({said})") from None
 
     def _headers(self) -> dict[str, str]:

@@ -85,7 +85,7 @@ class OutboxStore:
     async def drop(self, row: int, why: str) -> None:
         """Never to be delivered: keep the reason, wipe the payload. StorageError."""
         statement = update(OutboxTable).where(col(OutboxTable.id) == row)
-        change = statement.values(state=OutboxState.DROPPED, sealed=None, why=storable(why))
+        change = statement.values(state=OutboxState.DROPPED, sealed=None, why=storable(self._mask(why)))
         await self._db.write(lambda session: session.execute(change))
 
     async def ambiguous(self) -> tuple[OutboxRow, ...]:

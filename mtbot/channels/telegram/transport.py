@@ -31,6 +31,9 @@ CALL_SECONDS = 30.0
 POLL_SECONDS = 25
 POLL_GRACE = 10.0
 ALLOWED_UPDATES = ("message", "callback_query")
+MAX_DESCRIPTION = 4096
+"""Characters of an error's description; a longer one is left out whole, because half a secret is none that can be masked."""
+
 MAX_POLL_BYTES = 64 * 1024 * 1024
 
 _ResultT = TypeVar("_ResultT")
@@ -141,7 +144,9 @@ def _updates_of(status: int, content: bytes) -> list[dict[str, object]]:
         raise ChannelError("the Bot API server's answer is no object", status=status)
     if data.get("ok") is True and isinstance(data.get("result"), list):
         return [update for update in data["result"] if isinstance(update, dict)]
-    text = str(data.get("description", ""))[:200]
+    text = str(data.get("description", ""))
+    if len(text) > MAX_DESCRIPTION:
+        text = f"(a description of {len(text)} characters)"
     code = data.get("error_code", status)
     if code == 401 or (code == 404 and "not found" in text.lower()):
         raise TokenRejected("Telegram does not accept this bot token", status=401)

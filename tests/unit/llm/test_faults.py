@@ -52,11 +52,11 @@ def test_the_kind_follows_from_status_and_words(status: int, words: str, kind: P
         ("<html>502</html>", "it gave no readable reason"),
         ("", "it gave no readable reason"),
         ("[" * 100_000, "it gave no readable reason"),
-        ('{"error": {"message": "' + "x" * 999 + '"}}', "x" * 300),
+        ('{"error": {"message": "' + "x" * 999 + '"}}', "x" * 999),
     ],
 )
 def test_the_words_are_found_wherever_they_stand(body: str, words: str) -> None:
-    """On one line, at most 300 characters, and never a page of HTML."""
+    """On one line and never a page of HTML; cut they are later, once they were masked."""
     assert read_error(400, body).message == words
 
 
