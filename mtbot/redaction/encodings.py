@@ -3,7 +3,7 @@
 Each character is matched as itself or escaped: by backslashes (shell, JSON, JSON inside JSON), as `%XX`, `\\uXXXX`,
 `\\xXX`, octal, an HTML entity, or a quote that a shell closes and reopens. Mixtures match too, because every
 character decides for itself. Beside that stands base64 in its three alignments, standard or URL-safe, with the line
-breaks that `base64` and MIME put in.
+breaks that `base64` and MIME put in. Hexadecimal and base32 are looked for in `digits.py`.
 """
 
 import base64

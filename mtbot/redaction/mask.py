@@ -13,6 +13,7 @@ from typing import LiteralString
 
 from mtbot.domain.ids import SafeText
 from mtbot.redaction import encodings, patterns
+from mtbot.redaction.digits import Digits
 from mtbot.redaction.display import display
 from mtbot.redaction.patterns import Matcher, Span
 from mtbot.redaction.stream import MaskStream
@@ -44,6 +45,7 @@ class Redactor:
         values = sorted({text for value in secrets.values() for text in encodings.worth_hiding(value)})
         sources = [(encodings.pattern_of(value), value.encode("utf-8", "replace")) for value in values]
         self._exact = Matcher("|".join(source for source, _ in sources), longest=True) if sources else None
+        self._digits = Digits(value for _, value in sources)
         self._values = [(Matcher(source), self._fingerprint(value)) for source, value in sources]
         self._lines = frozenset(line.strip() for value in values if "\n" in value for line in value.splitlines())
         self.longest = max((12 * len(value) for value in values), default=0)
@@ -105,6 +107,7 @@ class Redactor:
         found = patterns.find(data)
         if self._exact is not None:
             found.extend(self._exact.overlapping(data))
+            found.extend(self._digits.spans(data))
         return _merge(found)
 
     def may_continue(self, line: str) -> bool:

@@ -146,7 +146,7 @@ def _has_word(value: bytes) -> bool:
 
 
 def _is_path(value: bytes) -> bool:
-    return value.startswith(_PATHS) and not looks_random(value)
+    return value.startswith(_PATHS) and not value.endswith(b"=") and not looks_random(value)
 
 
 def _plain(_name: bytes, value: bytes) -> bool:

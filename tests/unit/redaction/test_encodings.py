@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import shlex
 import subprocess
 from urllib.parse import quote, quote_plus
@@ -35,6 +36,17 @@ def _forms(value: str) -> dict[str, str]:
         "entities": value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;"),
         **{f"base64 after {ahead}": base64.b64encode(b"\xff" * ahead + octets).decode() for ahead in range(3)},
         **{f"base64 before {more}": base64.b64encode(octets + b"\xff" * more).decode() for more in range(1, 3)},
+        "hexadecimal": octets.hex(),
+        "hexadecimal in capitals": octets.hex().upper(),
+        "hexadecimal apart": octets.hex(" "),
+        "hexadecimal of xxd -p": "\n".join(re.findall(".{1,60}", octets.hex())),
+        "percent all through": "".join(f"%{octet:02X}" for octet in octets),
+        "backslash x all through": "".join(f"\\x{octet:02x}" for octet in octets),
+        "entities all through": "".join(f"&#x{octet:x};" for octet in octets) if min(octets) > 15 else "x",
+        "a list of numbers": ", ".join(f"0x{octet:02x}" for octet in octets),
+        "base32": base64.b32encode(octets).decode(),
+        **{f"base32 after {ahead}": base64.b32encode(b"\xff" * ahead + octets).decode() for ahead in range(1, 4)},
+        "base32 after 4": base64.b32encode(b"\xff" * 4 + octets).decode()[6:],
         "base64 for addresses": base64.urlsafe_b64encode(octets).decode(),
         "base64 in percent": quote(base64.b64encode(octets).decode(), safe=""),
         "base64 of MIME": base64.encodebytes(b"\xff" * 44 + octets).decode(),
