@@ -10,7 +10,15 @@ from dataclasses import dataclass, replace
 
 from mtbot.approvals.card import Cards
 from mtbot.domain.call import Call, Decision, Outcome
-from mtbot.domain.errors import AlreadyDecided, NameTaken, NotAllowed, RecordUnavailable, StorageError
+from mtbot.domain.errors import (
+    AlreadyDecided,
+    ConsentError,
+    NameTaken,
+    NotAllowed,
+    NotWrittenYet,
+    RecordUnavailable,
+    StorageError,
+)
 from mtbot.domain.ids import ApprovalId, Digest, SafeText
 from mtbot.domain.ports import Clock, Consents, Names, Outbox, Question
 from mtbot.domain.record import (
@@ -75,6 +83,7 @@ class Desk:
         self._clock = clock
         self._names = names
         self._timeout_ms = timeout_ms
+        self._owed: dict[ApprovalId, Ruling] = {}
         self.wake: Callable[[], None] = lambda: None
 
     async def ask(self, question: Question, state: TurnState) -> ApprovalId:
@@ -120,7 +129,8 @@ class Desk:
     async def decide(self, approval: ApprovalId, ruling: Ruling) -> Approval:
         """Rule once. NotAllowed names why, AlreadyDecided who was first; a late yes is AlreadyDecided (expired).
 
-        A yes that has not run yet can still be REVOKED.
+        A yes that has not run yet can still be REVOKED. A no counts even when it cannot be written down (NotWrittenYet):
+        nobody can approve that question here any more, and ``write_owed`` makes up for it.
 
         A ruling counts from the moment in which it gets here, never from an earlier one that it may claim.
         """
@@ -136,11 +146,33 @@ class Desk:
             row = await self._stores.consents.get(approval)
         taken_back = ruling.state is ApprovalState.REVOKED and row.state is ApprovalState.APPROVED
         if row.state is ApprovalState.PENDING or taken_back:
+            no = self._owed.get(approval)
+            if no is not None and ruling.state is ApprovalState.APPROVED:
+                raise AlreadyDecided(no.state.value, self._people().name(no.decider), no.at_ms)
             try:
                 return await self._rule(row, ruling)
             except AlreadyDecided:
                 row = await self._stores.consents.get(approval)
+            except RecordUnavailable as fault:
+                if ruling.state is not ApprovalState.DENIED:
+                    raise
+                self._owed[approval] = ruling
+                raise NotWrittenYet(fault.message, hint=fault.hint) from fault
         raise _decided(row, self._people())
+
+    async def write_owed(self) -> None:
+        """Write down every no that could not be written when it was given. StorageError while that is not possible.
+
+        If another process has let the same question be approved meanwhile, that yes is taken back.
+        """
+        for approval, no in tuple(self._owed.items()):
+            for ruling in (no, replace(no, state=ApprovalState.REVOKED)):
+                try:
+                    await self.decide(approval, ruling)
+                except ConsentError:
+                    continue
+                break
+            self._owed.pop(approval, None)
 
     async def lapse(self, row: Approval) -> None:
         """Let a request expire; somebody else's ruling in between is fine."""

@@ -7,6 +7,7 @@
     │   ├── SchemaError        the database is newer than this program, or older and may not be migrated now
     │   ├── StorageError       the database cannot be opened, read or written
     │   │   └── RecordUnavailable  an audit event cannot be written, so nothing may run
+    │   │       └── NotWrittenYet  a person's no counts all the same
     │   └── InUseError         another gateway holds this database or this bot token
     ├── ConsentError           a ruling or a use of one was refused
     │   ├── NoSuchApproval
@@ -83,6 +84,12 @@ class RecordUnavailable(StorageError):
     """An audit event cannot be written; nothing may run."""
 
     code = "record_unavailable"
+
+
+class NotWrittenYet(RecordUnavailable):
+    """A no that cannot be written down now; it counts in this process, which writes it down when it can."""
+
+    code = "not_written_yet"
 
 
 class InUseError(StateError):

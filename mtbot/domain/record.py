@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from mtbot.domain.ids import ApprovalId, BotName, CallId, ChatId, Digest, SafeText, SessionId, ThreadId, TurnId
-from mtbot.domain.turn import Actor, Address, SurfaceName
+from mtbot.domain.turn import Actor, Address, Inbound, InboundKind, SurfaceName
 
 
 class EventKind(StrEnum):
@@ -147,6 +147,13 @@ class Choice:
     def data(self) -> str:
         """The callback data."""
         return f"{self.action}.{self.token}"
+
+
+def withdraws(inbound: Inbound) -> bool:
+    """Whether it can only stop something: that acts even when the database cannot be written, and twice does no harm."""
+    if inbound.kind is InboundKind.PRESS:
+        return inbound.press_token.startswith(f"{ChoiceAction.DENY}.")
+    return inbound.kind is InboundKind.COMMAND and inbound.command in ("stop", "deny")
 
 
 class CardKind(StrEnum):

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from mtbot.approvals.desk import Desk
-from mtbot.domain.errors import AlreadyDecided, ConsentError, NoSuchApproval, NotAllowed, StorageError
+from mtbot.domain.errors import AlreadyDecided, ConsentError, NoSuchApproval, NotAllowed, NotWrittenYet, StorageError
 from mtbot.domain.ids import ApprovalId, SessionId
 from mtbot.domain.ports import Clock, Consents, History, Inbox
 from mtbot.domain.record import Approval, ApprovalState, Ruling, Via
@@ -17,6 +17,7 @@ from mtbot.policy.people import People
 
 SETTLE_SECONDS = 10.0
 STOP_SECONDS = 5.0
+NOT_WRITTEN_YET = "Denied, and nothing of it will run. It is written down as soon as the database can be written."
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +161,14 @@ class Commands:
             count = len(halted.dropped)
             said.append(f"{count} waiting message{'s' if count > 1 else ''} dropped.")
         try:
-            await self._drop(halted)
             denied, kept = await self._deny_open(inbound, "")
             said += [f"#{one} denied." for one in denied]
             said += [f"#{one} stays open: it is not yours to turn down." for one in kept]
             for one in halted.withdrawn:
                 await self._desk.taken_back(await self._stores.consents.get(one), inbound.sender)
+            await self._drop(halted)
         except StorageError:
-            said.append("The open question could not be closed: the database cannot be written.")
+            said.append("The database cannot be written, so a restart may bring back what was waiting.")
         return " ".join(said) or "Nothing is running here."
 
     async def _drop(self, halted: Halted) -> None:
@@ -186,6 +187,9 @@ class Commands:
                 closed.append(approval.id)
             except NotAllowed:
                 kept.append(approval.id)
+                continue
+            except NotWrittenYet:
+                closed.append(approval.id)
                 continue
             except ConsentError:
                 pass  # it lapsed or was decided a moment ago, which closes it just as well
@@ -232,6 +236,10 @@ class Commands:
             return f"#{ident} was {lost.state} by {lost.decider} {at} already."
         except NotAllowed as refused:
             return refused.message
+        except NotWrittenYet:
+            return NOT_WRITTEN_YET
+        except StorageError as error:
+            return f"That could not be written down, so it does not count: {error.message}"
         self._lanes.resume(approval.address.session, approval.id)
         return ""
 

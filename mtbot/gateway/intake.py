@@ -10,7 +10,15 @@ from dataclasses import dataclass, replace
 
 from mtbot.approvals.cut_off import MARK
 from mtbot.approvals.desk import Desk
-from mtbot.domain.errors import AlreadyDecided, ChannelError, NoSuchApproval, NotAllowed, StateError, StorageError
+from mtbot.domain.errors import (
+    AlreadyDecided,
+    ChannelError,
+    NoSuchApproval,
+    NotAllowed,
+    NotWrittenYet,
+    StateError,
+    StorageError,
+)
 from mtbot.domain.ids import ApprovalId, ChatId
 from mtbot.domain.ports import Clock, Consents, Deliverer, Inbox, Masker, Outbox
 from mtbot.domain.record import (
@@ -24,10 +32,11 @@ from mtbot.domain.record import (
     OutKind,
     Ruling,
     Via,
+    withdraws,
 )
 from mtbot.domain.trash import Undo
 from mtbot.domain.turn import Address, Inbound, InboundKind, SurfaceName
-from mtbot.gateway.commands import Commands
+from mtbot.gateway.commands import NOT_WRITTEN_YET, Commands
 from mtbot.gateway.lanes import Lanes, Offered
 from mtbot.policy.people import Admission, People
 
@@ -82,14 +91,23 @@ class Intake:
             await self._done(inbound)
             await self.turn_away(inbound)
             return
-        if inbound.kind is InboundKind.PRESS:
+        if withdraws(inbound):
+            # closing its row first would make it wait for a database that somebody else holds
+            await (self._press(inbound) if inbound.kind is InboundKind.PRESS else self._command(inbound))
+            await self._done(inbound)
+        elif inbound.kind is InboundKind.PRESS:
             await self._done(inbound)
             await self._press(inbound)
-        elif inbound.kind is InboundKind.COMMAND and (command := self._commands.find(inbound.command)):
+        elif inbound.kind is InboundKind.COMMAND and self._commands.find(inbound.command):
             await self._done(inbound)
-            await self._say(inbound, await command.run(inbound))
+            await self._command(inbound)
         else:
             await self._text(inbound)
+
+    async def _command(self, inbound: Inbound) -> None:
+        command = self._commands.find(inbound.command)
+        if command is not None:
+            await self._say(inbound, await command.run(inbound))
 
     async def turn_away(self, inbound: Inbound) -> None:
         """Count what nobody has to be told of; tell the presser of a button, and the owner of a new group, once."""
@@ -188,10 +206,10 @@ class Intake:
             await self._answer(inbound, f"Already {what} {at}.")
         except NotAllowed as refused:
             await self._answer(inbound, refused.message)
+        except NotWrittenYet:
+            await self._answer(inbound, NOT_WRITTEN_YET)
         except StorageError as error:
             await self._answer(inbound, f"That could not be written down, so it does not count: {error.message}")
-            if state is ApprovalState.DENIED:
-                self._lanes.halt(approval.address.session)
         else:
             # the lane first: a slow answer to the button must not hold up what was decided
             self._lanes.resume(approval.address.session, approval.id)
@@ -261,7 +279,7 @@ class Intake:
         try:
             await self._stores.inbox.done(inbound.address.bot, inbound.ref.update)
         except StorageError:
-            if inbound.command != "stop" and inbound.kind is not InboundKind.PRESS:
+            if not withdraws(inbound) and inbound.kind is not InboundKind.PRESS:
                 raise
 
 

@@ -194,6 +194,7 @@ class Recovery:
 
     async def look(self) -> None:
         """Let what is due lapse, and go on with every turn of ours that was ruled on (also by another process)."""
+        await self._desk.write_owed()
         await self._desk.lapse_due()
         for approval in await self._left.consents.resumable():
             if self.serves(approval.address):

@@ -7,7 +7,7 @@ press or /stop never waits behind another update of its chat.
 import asyncio
 import hashlib
 import json
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Protocol
 
 import structlog
@@ -19,12 +19,14 @@ from mtbot.channels.telegram.transport import Transport
 from mtbot.domain.errors import ChannelError, MtclawError, PollConflict, StorageError, Throttled, TokenRejected
 from mtbot.domain.ids import BotName, Digest
 from mtbot.domain.ports import Clock, Inbox
-from mtbot.domain.record import InboxRow
+from mtbot.domain.record import InboxRow, withdraws
 from mtbot.domain.turn import Address, Inbound, InboundKind
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 CONFLICT_PAUSE = 5.0
+PATIENCE = 0.5
+"""Seconds that a /stop or a Deny waits for the database before it is acted on without."""
 
 _log = structlog.get_logger()
 
@@ -57,6 +59,7 @@ class Poller:
         self._offset: int | None = None
         self._chains: dict[Address, asyncio.Task[None]] = {}
         self._past: set[asyncio.Task[None]] = set()
+        self._ahead: set[Digest] = set()
         self._conflict_told = False
         self.last_success_ms: int | None = None
 
@@ -90,21 +93,35 @@ class Poller:
         rows = [row for row in map(self._row, updates) if row is not None]
         read = [(row, inbound) for row in rows if (inbound := self.read(row)) is not None]
         admitted = {row: inbound for row, inbound in read if self._door.admits(inbound)}
-        try:
-            new = await self._inbox.store(list(admitted), self._clock.now_ms())
-        except StorageError:
-            # nothing is confirmed, so all of it comes again; what a person wants stopped cannot wait for that
-            for inbound in admitted.values():
-                if inbound.command == "stop":
-                    self._start(self._safely(self._door.receive(inbound)))
-            raise
+        new = await self._store(admitted)
         if rows:
             self._offset = rows[-1].update + 1
         for row, inbound in read:
             if row not in admitted:
                 self._start(self._safely(self._door.turn_away(inbound)))
         for row in new:
-            self._act(admitted[row])
+            if row.digest in self._ahead:
+                self._start(self._safely(self._inbox.done(row.bot, row.update)))
+            else:
+                self._act(admitted[row])
+        self._ahead.clear()
+
+    async def _store(self, admitted: Mapping[InboxRow, Inbound]) -> tuple[InboxRow, ...]:
+        """Commit them; if the database takes its time or refuses, what only stops something is acted on before it.
+
+        After a StorageError nothing is confirmed, so all of it comes again; what was acted on is remembered.
+        """
+        storing = asyncio.ensure_future(self._inbox.store(list(admitted), self._clock.now_ms()))
+        try:
+            await asyncio.wait([storing], timeout=PATIENCE)
+            if not storing.done() or storing.exception() is not None:
+                for row, inbound in admitted.items():
+                    if withdraws(inbound) and row.digest not in self._ahead:
+                        self._ahead.add(row.digest)
+                        self._start(self._safely(self._door.receive(inbound)))
+            return await storing
+        finally:
+            storing.cancel()
 
     def _tell_conflict(self, error: PollConflict) -> None:
         if not self._conflict_told:
