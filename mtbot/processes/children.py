@@ -35,7 +35,7 @@ class RunnerChildren:
             wanted = SpawnRequest(
                 id=request.id,
                 argv=request.argv,
-                env=request.environment,
+                env={**request.environment, CALL_MARK: request.id},
                 cwd=request.cwd,
                 timeout_seconds=request.timeout,
                 max_output_bytes=request.max_output,
