@@ -5,7 +5,7 @@ from collections.abc import Callable
 from mtbot.domain.process import CONTAINED, HOST, ChildEnd, ChildRequest, ChildStatus
 from mtbot.processes.confiner import Confiner
 from mtbot.processes.ending import EndStatus, ProcessEnd, Survivor
-from mtbot.processes.request import BadRequest, SpawnRequest
+from mtbot.processes.request import CALL_MARK, BadRequest, SpawnRequest
 from mtbot.processes.runner import Runner
 
 _STATUS = {
