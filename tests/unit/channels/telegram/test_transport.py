@@ -112,9 +112,14 @@ POLLS: tuple[tuple[str, Callable[[], Fault], type[ChannelError]], ...] = (
 
 @pytest.mark.parametrize(("fault", "kind"), [p[1:] for p in POLLS], ids=[p[0] for p in POLLS])
 async def test_a_failed_poll_says_what_kind_of_failure_it_was(
-    telegram: TelegramSimulator, transport: Transport, fault: Callable[[], Fault], kind: type[ChannelError]
+    telegram: TelegramSimulator,
+    transport: Transport,
+    fault: Callable[[], Fault],
+    kind: type[ChannelError],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A poll changes nothing, so a broken one is simply made again."""
+    monkeypatch.setattr(module, "POLL_SECONDS", 0)
     telegram.fault("getUpdates", fault())
     with pytest.raises(ChannelError) as failed:
         await transport.updates(None)
