@@ -21,7 +21,7 @@ _HELD_BACK = (
         "name or service not known",
     ),
     *("network is unreachable", "cannot assign requested address", "getaddrinfo", "function not implemented", "enosys"),
-    *("invalid cross-device link", "exdev", "bad system call", "can't open", "cannot open", "could not lock"),
+    *("invalid cross-device link", "exdev", "bad system call"),
 )
 """What programs say, in small letters, when the system does not let them."""
 
