@@ -1,9 +1,13 @@
 """Whole programs: a gateway, one turn in a terminal, one run of a job, one message to a chat."""
 
 import asyncio
+import contextlib
+import hashlib
 import signal
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TextIO
 
 import structlog
@@ -11,6 +15,7 @@ import structlog
 from mtbot.bootstrap.engine import Engine, build_engine
 from mtbot.bootstrap.offline import Loaded, place_of, work
 from mtbot.bootstrap.people import local_person
+from mtbot.bootstrap.system import home_directory
 from mtbot.domain.errors import ConfigError, ConsentError, StateError
 from mtbot.domain.ids import ApprovalId, BotName, ChatId, ThreadId
 from mtbot.domain.record import ApprovalState, OutboxItem, OutKind, Ruling, Via
@@ -25,7 +30,7 @@ _log = structlog.get_logger()
 
 
 async def serve_gateway(loaded: Loaded, spawner: SpawnerProcess) -> int:
-    """Run the gateway until it is stopped; its exit status. Refuses to start beside another on the same database."""
+    """Run the gateway until it is stopped; its exit status. Refuses to start beside another on the same database or token."""
     from mtbot.bootstrap.online import build_gateway
 
     telegram = loaded.settings.channels.telegram
@@ -35,17 +40,33 @@ async def serve_gateway(loaded: Loaded, spawner: SpawnerProcess) -> int:
         )
     if loaded.missing:
         raise ConfigError(loaded.missing)
-    place = place_of(loaded)
-    make_private_directory(place.lock.parent)
-    lock = InstanceLock(place.lock)
-    lock.acquire()
-    try:
+    with _held(loaded):
         engine = build_engine(await work(loaded), Runner(spawner))
         _banner(engine)
         # it closes the engine itself, in the right order, and not at all while something is still being written
         return await build_gateway(engine).run()
-    finally:
-        lock.release()
+
+
+@contextlib.contextmanager
+def _held(loaded: Loaded) -> Iterator[None]:
+    """The one gateway of this database and, on this host, of each of its tokens. InUseError names who else it is."""
+    with contextlib.ExitStack() as locks:
+        for path in (place_of(loaded).lock, *_token_locks(loaded)):
+            make_private_directory(path.parent)
+            lock = InstanceLock(path)
+            lock.acquire()
+            locks.callback(lock.release)
+        yield
+
+
+def _token_locks(loaded: Loaded) -> Iterator[Path]:
+    """A lock file for each bot, named by a hash of its token: two readers of one bot would each get half."""
+    telegram = loaded.settings.channels.telegram
+    for bot in telegram.bots:
+        secret = loaded.secrets.get(telegram.token_ref(bot).key)
+        if secret is not None:
+            name = hashlib.sha256(secret.value.encode()).hexdigest()[:16]
+            yield home_directory() / ".mtclaw" / "locks" / f"telegram-{name}.lock"
 
 
 def _banner(engine: Engine) -> None:

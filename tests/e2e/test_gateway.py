@@ -84,6 +84,14 @@ async def test_a_second_gateway_is_refused_with_the_pid_of_the_first(tmp_path: P
         assert re.search(rf"another mtclaw gateway \(pid {process.pid}\) holds", line)
 
 
+async def test_a_second_gateway_on_the_same_token_is_refused_though_its_database_is_another(tmp_path: Path) -> None:
+    """Two readers of one bot would each get half of what people write."""
+    async with open_stage(tmp_path, start=False) as stage, stage.gateway_process() as process:
+        stage.config.write_text(stage.config.read_text().replace("state/mtclaw.db", "other/mtclaw.db"))
+        line = one_line(await gateway(stage))
+        assert re.search(rf"another mtclaw gateway \(pid {process.pid}\) holds .*telegram-[0-9a-f]{{16}}\.lock", line)
+
+
 async def test_a_first_start_makes_its_state_directory(tmp_path: Path) -> None:
     """Private, with a private database, key and lock in it."""
     async with open_stage(tmp_path, start=False) as stage:
