@@ -81,7 +81,9 @@ class Prepared:
 def prepare(call: Call, spec: ToolSpec, rules: RuleSet) -> Prepared:
     """Read a call. Pure and total."""
     if call.tool != "exec":
-        return Prepared(call, spec, rules, Wants(targets=_targets(call, spec)))
+        targets = _targets(call, spec)
+        taken = tuple(dict.fromkeys(target.written for target in targets if target.remove))
+        return Prepared(call, spec, rules, Wants(paths=taken, trees=taken, targets=targets))
     if len(call.command) > MAX_TEXT_BYTES or len(call.command.encode("utf-8", "replace")) > MAX_TEXT_BYTES:
         return Prepared(call, spec, rules, Wants())
     found = readings.read(call.command)

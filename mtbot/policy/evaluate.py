@@ -205,6 +205,8 @@ def _tool(prepared: Prepared, facts: Facts) -> Decision:
     for target in facts.targets:
         if sensitive.is_sensitive(target.path, rules.places):
             return _ask(prepared, TOOL_STAGE, f"{target.path} belongs to the sensitive files", "path.sensitive")
+        if target.removed and facts.below.get(target.written) is Below.SENSITIVE:
+            return _ask(prepared, TOOL_STAGE, f"{target.path} holds sensitive files", "path.sensitive")
     if spec.target_arg is not None and facts.tainted and not _known_page(prepared, facts):
         reason = "this turn has read text from outside, and nobody here named this address"
         return _ask(prepared, TOOL_STAGE, reason, "web.tainted")

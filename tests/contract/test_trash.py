@@ -92,6 +92,19 @@ async def test_by_night_nothing_goes_to_the_trash(tmp_path: Path) -> None:
         assert [line.decision for line in await stage.lines()] == ["expired"]
 
 
+async def test_the_question_says_that_keys_go_along(tmp_path: Path) -> None:
+    """What lies deep in a directory is looked at before somebody is asked."""
+    place = fill(tmp_path / "workspace")
+    (place / "deploy").mkdir()
+    (place / "deploy" / "id_rsa").write_text("key\n")
+    async with open_stage(tmp_path, [DELETE[1], say("Then not.")]) as stage:
+        await stage.telegram.say(CHIEF, None, "throw away old-reports")
+        asked = await stage.telegram.shown(CHIEF.id, "Move to trash on")
+        assert f"Why I ask: {place} holds sensitive files." in asked.text.splitlines()
+        await stage.telegram.press(CHIEF, "🚫 Deny")
+        await stage.telegram.shown(CHIEF.id, "Then not.")
+
+
 async def test_only_who_may_decide_may_undo(tmp_path: Path) -> None:
     """Whoever may not approve a request has no say about its way back either."""
     place = fill(tmp_path / "workspace")

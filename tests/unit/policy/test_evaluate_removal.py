@@ -2,7 +2,19 @@
 
 import pytest
 
-from mtbot.domain.call import Access, Decision, Facts, PathArg, Risk, Target, TargetKind, ToolDefault, ToolSpec, Verdict
+from mtbot.domain.call import (
+    Access,
+    Below,
+    Decision,
+    Facts,
+    PathArg,
+    Risk,
+    Target,
+    TargetKind,
+    ToolDefault,
+    ToolSpec,
+    Verdict,
+)
 from mtbot.policy.effects import PathWant, prepare
 from mtbot.policy.evaluate import evaluate
 from mtbot.policy.ruleset import Root, RootAccess, RuleSet
@@ -57,6 +69,23 @@ def test_a_sensitive_path_says_so() -> None:
     """The question names the reason."""
     decision = judge("/srv/work/.env", kind=TargetKind.FILE)
     assert (decision.verdict, decision.rule) == (Verdict.ASK, "path.sensitive")
+
+
+@pytest.mark.parametrize(
+    ("below", "rule", "reason"),
+    [
+        (Below.SENSITIVE, "path.sensitive", "/srv/work/old holds sensitive files"),
+        (Below.REPOSITORY, "tool.asks", "trash asks first"),
+        (Below.UNKNOWN, "tool.asks", "trash asks first"),
+    ],
+)
+def test_what_a_directory_holds_is_looked_at_and_said(below: Below, rule: str, reason: str) -> None:
+    """A person should know that keys go along."""
+    prepared = prepare(call_of("trash", {"paths": ["old"]}), TRASH, RULES)
+    assert (prepared.wants.paths, prepared.wants.trees) == (("old",), ("old",))
+    target = Target("old", "/srv/work/old", TargetKind.DIRECTORY, write=True, removed=True)
+    decision = evaluate(prepared, Facts(attended=True, targets=(target,), below={"old": below}))
+    assert (decision.verdict, decision.rule, decision.reason) == (Verdict.ASK, rule, reason)
 
 
 def test_what_is_not_there_is_refused() -> None:
