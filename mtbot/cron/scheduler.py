@@ -130,11 +130,14 @@ class Scheduler:
         ended: asyncio.Future[Finished] = asyncio.get_running_loop().create_future()
         self._engine.turns.watch(address.session, lambda end: None if ended.done() else ended.set_result(end))
         inbound = Inbound(address, SYSTEM, SourceRef(), InboundKind.TEXT, job.prompt)
-        if self._engine.lanes.offer(address.session, inbound) in (Offered.FULL, Offered.CLOSED):
-            return Ran(CronStatus.ERROR, f"{job.name}: not run, the gateway is stopping.")
+        if self._engine.lanes.offer(address.session, inbound) not in (Offered.STARTED, Offered.QUEUED):
+            return Ran(CronStatus.ERROR, f"{job.name}: not run, its session takes nothing in now.")
         try:
             async with asyncio.timeout(job.timeout):
-                return self._words(await asyncio.shield(ended))
+                end = await asyncio.shield(ended)
+            if end.code == "dropped":
+                return Ran(CronStatus.ERROR, f"{job.name}: not run, the gateway was stopped before it began.")
+            return self._words(end)
         except TimeoutError:
             self._engine.lanes.halt(address.session)
             await asyncio.wait([ended], timeout=STOP_SECONDS)
@@ -170,7 +173,9 @@ class Scheduler:
 
         from mtbot.cron.trigger import CrontabTrigger  # noqa: PLC0415 - as above
 
-        await self._note_missed()
+        for job in self._jobs.values():
+            if job.enabled:
+                await self._note_missed(job, self._clock.now_ms())
         clockwork = AsyncIOScheduler(timezone=UTC)
         for job in self._jobs.values():
             if job.enabled:
@@ -190,22 +195,31 @@ class Scheduler:
             clockwork.shutdown(wait=False)
 
     async def _due(self, job: Job) -> None:
-        """The latest instant at or before now is the occurrence that the timer rang for."""
+        """The latest instant at or before now is the occurrence that the timer rang for; one long past is only noted."""
         now = self._clock.now_ms()
         due = latest(job.schedule, now - LATE_MS, now)
         if due is not None:
             self._fire(job, due)
+            return
+        try:
+            await self._note_missed(job, now)
+        except MtclawError as error:
+            _log.error("cron.not_noted", job=job.name, code=error.code, error=str(error))
 
-    async def _note_missed(self) -> None:
-        """For each job that ran before: its latest occurrence since, if nobody was there for it."""
-        now = self._clock.now_ms()
-        for job in self._jobs.values():
-            last = await self._stores.runs.last(job.name) if job.enabled else None
-            due = None if last is None else latest(job.schedule, max(last.due_ms, now - MISSED_WINDOW_MS), now)
-            if due is not None:
-                session = self._address(job, due).session
-                await self._stores.runs.skipped(job.name, due, session, now, "the gateway was not running")
-                _log.warning("cron.missed", job=job.name, due_ms=due)
+    async def _note_missed(self, job: Job, now_ms: int) -> None:
+        """The latest occurrence since the job last ran, if nobody was there for it: on record, and said where it goes."""
+        last = await self._stores.runs.last(job.name)
+        due = None if last is None else latest(job.schedule, max(last.due_ms, now_ms - MISSED_WINDOW_MS), now_ms)
+        if due is None:
+            return
+        session = self._address(job, due).session
+        await self._stores.runs.skipped(job.name, due, session, now_ms, "mtclaw was not running")
+        _log.warning("cron.missed", job=job.name, due_ms=due)
+        if job.deliver_to is not None:
+            said = f"{job.name}: not run {self._clock.clock_text(due)}, I was not running then."
+            item = OutboxItem(OutKind.NOTICE, job.deliver_to, text=self._masker.mask(said), silent=True)
+            await self._stores.outbox.put(item, now_ms=now_ms)
+            self._engine.wake()
 
     def _fire(self, job: Job, due_ms: int) -> None:
         task = asyncio.create_task(self._fired(job, due_ms))
