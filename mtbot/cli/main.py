@@ -38,6 +38,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("cron", "mtbot.cli.cron", "cron", "Scheduled jobs: list, run.", spawns=True),
     Verb("approvals", "mtbot.cli.approvals", "approvals", "What was proposed, who decided, how it ended."),
     Verb("audit", "mtbot.cli.audit", "audit", "The record: verify, acknowledge, export."),
+    Verb("db", "mtbot.cli.db", "db", "The database: backup, prune, vacuum."),
     Verb("sessions", "mtbot.cli.sessions", "sessions", "Conversations: list, show, rm."),
     Verb("trash", "mtbot.cli.trash", "trash", "What the tools took away: list, restore, empty."),
     Verb("policy", "mtbot.cli.policy", "policy", "What would happen to a command, and why."),

@@ -73,6 +73,15 @@ def explain(place: Place) -> Iterator[None]:
         raise StorageError(f"{place.label} cannot hold that: {_first_line(fault)}") from fault
 
 
+@contextmanager
+def explain_sqlite(path: Path) -> Iterator[None]:
+    """The same for work with the driver itself on a file."""
+    try:
+        yield
+    except sqlite3.Error as fault:
+        raise _sqlite_error(path, fault) from fault
+
+
 def _engine(place: Place, mode: Mode, *, durable: bool) -> Engine:
     match place:
         case SqlitePlace(path):

@@ -186,12 +186,14 @@ class Trail:
         """Where the record ends now; what is noted elsewhere to check against later. StorageError."""
         return await self._db.read(_head)
 
-    async def verify(self, against: str = "") -> ChainReport:
+    async def verify(self, against: str = "", *, anchored: bool = True) -> ChainReport:
         """Read the whole record and name the first thing that is wrong; ``against`` is a hash noted elsewhere.
+
+        ``anchored`` False leaves this host's anchor out, for a copy that has none beside it.
 
         Works in small pieces, so that nobody who writes has to wait for it. StorageError.
         """
-        anchor, complaint = await self._db.read(self._anchored)
+        anchor, complaint = await self._db.read(self._anchored) if anchored else (None, "")
         verifier = Verifier(anchor, against)
         after = 0
         while True:
