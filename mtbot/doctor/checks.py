@@ -159,6 +159,27 @@ def host(found: Gathered) -> list[Row]:
     return [Row("user", Status.INFO, message)]
 
 
+def containment(found: Gathered) -> list[Row]:
+    """What commands can be kept from, found out by trying, and what follows where they cannot."""
+    held = found.held
+    missing = "; ".join(held.missing)
+    if held.ready:
+        parts = ", ".join(("files", "network", *(("signals",) if held.signals else ())))
+        rows = [Row("containment", Status.OK, f"ready: {parts} (a contained command tried to break out)")]
+        rows += [] if held.signals else [Row("containment", Status.INFO, f"not held: {missing}")]
+    else:
+        rows = [Row("containment", Status.WARN, f"NOT CONTAINED: {missing}")]
+    for profile in found.profiles:
+        name = f"containment of profile {profile.name}" if profile.name else "containment"
+        if profile.trouble:
+            rows.append(Row(name, Status.WARN, f"NOT CONTAINED: {profile.trouble}"))
+        if profile.needs and (profile.trouble or not held.ready):
+            then = "refused, in chat and by cron" if profile.require else "run on the host and say NOT CONTAINED"
+            what = ", ".join(need for need in profile.needs if profile.require or need != "mode auto")
+            rows += [Row(name, Status.WARN, f"{then}: {what}")] if what else []
+    return rows
+
+
 def cron(found: Gathered) -> list[Row]:
     """When each job is due."""
     if not found.loaded.settings.cron.enabled:
@@ -175,6 +196,7 @@ CHECKS: tuple[Callable[[Gathered], list[Row]], ...] = (
     paths,
     exec_policy,
     host,
+    containment,
     cron,
 )
 

@@ -11,8 +11,10 @@ from pathlib import Path
 from mtbot.bootstrap.offline import Loaded, look, place_of
 from mtbot.bootstrap.system import user_name
 from mtbot.config.settings import Profile
+from mtbot.doctor.containment import ProfileHeld, held_here, profiles_held
 from mtbot.domain.errors import ChannelError, ConfigError, MtclawError, ProviderError, StorageError
 from mtbot.domain.ids import BotName
+from mtbot.domain.process import Containment
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class Gathered:
     root: bool = False
     user: str = ""
     overdue: tuple[tuple[str, str], ...] = field(default=())
+    held: Containment = Containment(missing=("it was not tried",))
+    profiles: tuple[ProfileHeld, ...] = ()
 
 
 async def gather(loaded: Loaded, *, network: bool = True) -> Gathered:
@@ -92,6 +96,8 @@ async def gather(loaded: Loaded, *, network: bool = True) -> Gathered:
         root=os.geteuid() == 0,
         user=user_name(),
         overdue=_jobs(loaded),
+        held=await held_here(loaded),
+        profiles=profiles_held(loaded),
     )
 
 

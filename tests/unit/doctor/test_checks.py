@@ -11,6 +11,7 @@ from mtbot.doctor.checks import (
     CHECKS,
     Row,
     Status,
+    containment,
     cron,
     exec_policy,
     host,
@@ -21,7 +22,9 @@ from mtbot.doctor.checks import (
     storage,
     telegram,
 )
+from mtbot.doctor.containment import ProfileHeld
 from mtbot.doctor.probes import BotFound, DatabaseFound, Gathered, ModelFound, PathFound
+from mtbot.domain.process import Containment
 
 CONFIG = """\
 version: 1
@@ -59,6 +62,7 @@ def found(directory: Path, **changes: object) -> Gathered:
         bots=(BotFound("main", username="nas_bot"),),
         models=(ModelFound("openai", "m", listed=True),),
         user="mtclaw",
+        held=Containment(files=True, network=True, signals=True),
     )
     return replace(base, **changes)  # type: ignore[arg-type] # test values by name
 
@@ -224,3 +228,56 @@ def test_every_check_has_something_to_say_of_a_sound_installation(
     rows = check(found(tmp_path, paths=(path("agent.workspace"),)))
     assert rows
     assert all(row.message for row in rows)
+
+
+NOTHING = Containment(missing=("TCP connections can be made", "files outside can be read"))
+
+
+@pytest.mark.parametrize(
+    ("held", "profiles", "rows"),
+    [
+        (
+            Containment(files=True, network=True, signals=True),
+            (ProfileHeld("", needs=("the readonly pack",), require=True),),
+            [(Status.OK, "ready: files, network, signals (a contained command tried to break out)")],
+        ),
+        (
+            Containment(files=True, network=True, missing=("processes can be signalled",)),
+            (),
+            [
+                (Status.OK, "ready: files, network (a contained command tried to break out)"),
+                (Status.INFO, "not held: processes can be signalled"),
+            ],
+        ),
+        (
+            NOTHING,
+            (ProfileHeld("", needs=("the readonly pack", "mode auto")), ProfileHeld("ops", needs=("mode auto",))),
+            [
+                (Status.WARN, "NOT CONTAINED: TCP connections can be made; files outside can be read"),
+                (Status.WARN, "run on the host and say NOT CONTAINED: the readonly pack"),
+            ],
+        ),
+        (
+            NOTHING,
+            (ProfileHeld("ops", needs=("allow[0] (make)", "mode auto"), require=True),),
+            [
+                (Status.WARN, "NOT CONTAINED: TCP connections can be made; files outside can be read"),
+                (Status.WARN, "refused, in chat and by cron: allow[0] (make), mode auto"),
+            ],
+        ),
+        (
+            Containment(files=True, network=True, signals=True),
+            (ProfileHeld("ops", "the workspace holds /srv/db", ("allow[0] (make)",), require=True),),
+            [
+                (Status.OK, "ready: files, network, signals (a contained command tried to break out)"),
+                (Status.WARN, "NOT CONTAINED: the workspace holds /srv/db"),
+                (Status.WARN, "refused, in chat and by cron: allow[0] (make)"),
+            ],
+        ),
+    ],
+)
+def test_containment(
+    tmp_path: Path, held: Containment, profiles: tuple[ProfileHeld, ...], rows: list[tuple[Status, str]]
+) -> None:
+    """What holds, and what becomes of that which should be held where it cannot be."""
+    assert statuses(containment(found(tmp_path, held=held, profiles=profiles))) == rows
