@@ -104,19 +104,53 @@ class Switchboard:
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
-    """The flow of one process."""
+class Machinery:
+    """What talks to the outside: models, and the children that commands run in."""
 
-    office: Office
-    profiles: Profiles
     providers: Providers
     runner: Runner
     confiner: Confiner
-    board: Switchboard
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What turns an inbound into what is said."""
+
     turns: Turns
     lanes: Lanes
     outbox: OutboxWorker
     recovery: Recovery
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Everything of one process that works on turns."""
+
+    office: Office
+    profiles: Profiles
+    machinery: Machinery
+    board: Switchboard
+    flow: Flow
+
+    @property
+    def turns(self) -> Turns:
+        """Does steps."""
+        return self.flow.turns
+
+    @property
+    def lanes(self) -> Lanes:
+        """One step at a time per session."""
+        return self.flow.lanes
+
+    @property
+    def outbox(self) -> OutboxWorker:
+        """Delivers."""
+        return self.flow.outbox
+
+    @property
+    def recovery(self) -> Recovery:
+        """Sweeps at start and watches afterwards."""
+        return self.flow.recovery
 
     @property
     def desk(self) -> Desk:
@@ -134,9 +168,9 @@ class Engine:
 
     async def close(self) -> None:
         """End every child, then the connections, then the database."""
-        await self.confiner.close()
-        await self.runner.close()
-        await self.providers.close()
+        await self.machinery.confiner.close()
+        await self.machinery.runner.close()
+        await self.machinery.providers.close()
         await self.office.close()
 
 
@@ -186,7 +220,8 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     profiles.put = _putting(stores.outbox, loaded.clock, outbox.wake)
     outbox.on_unasked = recovery.unasked
     recovery.unsure = outbox.settle_ambiguous
-    return Engine(office, profiles, providers, runner, confiner, board, turns, lanes, outbox, recovery)
+    machinery = Machinery(providers, runner, confiner)
+    return Engine(office, profiles, machinery, board, Flow(turns, lanes, outbox, recovery))
 
 
 def _putting(outbox: Outbox, clock: Clock, wake: Callable[[], None]) -> Put:

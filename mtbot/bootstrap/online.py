@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mtbot.cron.scheduler import Job, Scheduler
     from mtbot.domain.record import OutboxItem
 
+FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 
 _log = structlog.get_logger()
@@ -151,7 +152,7 @@ class Running:
 
     def _containment(self, trouble: str) -> str:
         """What commands can be kept from here, in a few words."""
-        known = self._engine.confiner.known
+        known = self._engine.machinery.confiner.known
         if known is None:
             return "being tried"
         if trouble or not known.ready:
@@ -176,7 +177,7 @@ class Running:
 
     async def _open(self) -> Sequence[Service]:
         """Connect every bot, bring to rest what a crash left, and take up what came in before it."""
-        self._engine.confiner.begin()
+        self._engine.machinery.confiner.begin()
         bots = await self._connect()
         rows = await self._sweep(bots)
         for bot in bots:
@@ -206,7 +207,7 @@ class Running:
 
     async def _connect_one(self, name: BotName) -> BotParts:
         """Connect a bot, however long its server cannot be reached: a host often starts before its network."""
-        pause = 1.0
+        pause = FIRST_PAUSE
         while True:
             try:
                 return await connect_bot(self._engine.loaded, name, self._engine, self.intake)

@@ -127,7 +127,7 @@ async def test_an_owner_may_have_approved_commands_contained(tmp_path: Path) -> 
 async def test_status_says_what_holds(tmp_path: Path) -> None:
     """In the line about the host."""
     async with open_stage(tmp_path) as stage:
-        await stage.engine.confiner.state()
+        await stage.engine.machinery.confiner.state()
         await stage.telegram.say(CHIEF, None, "/status")
         await stage.telegram.shown(CHIEF.id, "containment ready: files, network")
 
