@@ -12,6 +12,7 @@ from mtbot.gate.facts import FactFinder, Surroundings
 from mtbot.policy.effects import prepare
 from mtbot.policy.evaluate import evaluate
 from mtbot.policy.readonly import PACKS
+from mtbot.policy.readonly_mac import MAC
 from mtbot.policy.ruleset import RuleSet
 from mtbot.policy.sensitive import Places
 from mtbot.tools.exec import SPEC
@@ -39,3 +40,14 @@ async def test_the_table_says_what_the_policy_says(command: str, verdict: str, t
     world = HostWorld(home="/home/mtclaw", path=("/usr/bin", "/bin"), places=rules.places)
     facts = await FactFinder(world).gather(call, prepared, Surroundings("/home/mtclaw", ()), tainted=False)
     assert evaluate(prepared, facts).verdict.value == verdict
+
+
+def test_the_page_names_every_program_of_the_pack_that_is_not_contained() -> None:
+    """Those of macOS apart, where nothing is contained; ansible's tools are named together."""
+    text = " ".join(PAGE.read_text().split())
+    named = text.split("These programs of the pack run on the host", 1)[1].split(", and all that exist on macOS", 1)[0]
+    listed = {name.strip() for name in named.split(":", 1)[1].split(",")}
+    mac = {rule.program for rule in MAC}
+    on_host = {rule.program for rule in PACKS["readonly"] if not rule.needs.confinable} - mac
+    together = {name for name in on_host if name is not None and name.startswith("ansible")}
+    assert listed == (on_host - together) | {"ansible and its tools"}
