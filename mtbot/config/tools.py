@@ -175,7 +175,8 @@ class ContainmentSettings(Section):
 
     profile: Containment = key(Containment.HOST, says="Where a command runs that a person approved.")
     require: Flag = key(
-        default=False, says="Refuse what should run contained where containment is not available, instead of asking."
+        default=False,
+        says="Refuse what should run contained where that cannot be done; else it runs and says NOT CONTAINED, or asks.",
     )
 
 
