@@ -40,9 +40,9 @@ def validate(frame: Frame) -> None:
     from mtbot.config.show import valid
 
     loaded = frame.load()
-    click.echo(valid(loaded.settings))
+    click.echo(frame.clean(valid(loaded.settings)))
     for missing in loaded.missing:
-        click.echo(f"note: {missing}")
+        click.echo(frame.clean(f"note: {missing}"))
 
 
 @config.command()

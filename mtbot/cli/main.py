@@ -117,7 +117,7 @@ def run(arguments: list[str]) -> int:
         print("interrupted", file=sys.stderr)
         return 128 + signal.SIGINT
     except click.ClickException as error:
-        print(f"mtclaw: {error.format_message()}", file=sys.stderr)
+        print(frame.clean(f"mtclaw: {error.format_message()}"), file=sys.stderr)
         return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
