@@ -116,7 +116,7 @@ async def run_prompt(loaded: Loaded, spawner: SpawnerProcess, wanted: PromptWant
     terminal.decide = decide
     inbound = Inbound(address, me, SourceRef(), InboundKind.TEXT, wanted.text)
     try:
-        async with engine.turns.holding(address.session) as mine:
+        async with engine.turns.leasing.holding(address.session) as mine:
             if not mine:
                 raise StateError(
                     f"another mtclaw process is at work in the session {wanted.session}",

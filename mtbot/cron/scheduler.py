@@ -18,7 +18,8 @@ from mtbot.domain.ports import Clock, CronRuns, History, Masker, Outbox
 from mtbot.domain.record import CronStatus, OutboxItem, OutKind
 from mtbot.domain.turn import SYSTEM, Address, Inbound, InboundKind, SourceRef, SurfaceName
 from mtbot.gateway.lanes import Lanes, Offered
-from mtbot.gateway.turns import NO_REPLY, Finished, Turns
+from mtbot.gateway.leaving import NO_REPLY
+from mtbot.gateway.turns import Finished, Turns
 
 STOP_SECONDS = 10.0
 MISSED_WINDOW_MS = 86_400_000

@@ -7,7 +7,7 @@ person hears of it.
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ from mtbot.agent.loop import Agent, close_open_calls
 from mtbot.domain.errors import MtclawError, NoSuchApproval, StorageError
 from mtbot.domain.ids import BotName, SessionId
 from mtbot.domain.ports import Clock, Consents, History, Inbox, Leases, Masker, Names, Signs, TurnFlush
-from mtbot.domain.record import Approval, ApprovalState, Card, CardKind, OutboxItem, OutKind, Ruling, Via
+from mtbot.domain.record import Approval, ApprovalState, OutboxItem, OutKind, Ruling, Via
 from mtbot.domain.turn import (
     Address,
     Failed,
@@ -26,27 +26,21 @@ from mtbot.domain.turn import (
     Parked,
     Reply,
     Role,
-    SurfaceName,
     TurnEnd,
     TurnState,
     Usage,
 )
-from mtbot.gate.gate import TOLD_REFUSALS
 from mtbot.gateway.lanes import Item, Rest, Resume
+from mtbot.gateway.leases import Leasing
+from mtbot.gateway.leaving import items_of
 from mtbot.redaction.display import display
 from mtbot.redaction.structured import masked_message
 
-NO_REPLY = "NO_REPLY"
 STOPPED = "(stopped by the person)"
 SHUT_DOWN = "I was shut down in the middle of this. What had run is above; ask again if it is still wanted."
 HISTORY_BYTES = 262_144
-LEASE_MS = 60_000
-LEASE_TRIES = 130
-HOLD_TRIES = 4
-LEASE_PAUSE = 0.5
 CANCELED = "canceled"
 """The reason of a request whose asker went away: there is nobody to tell."""
-SHOWN_RUNS = 12
 
 _log = structlog.get_logger()
 _T = TypeVar("_T")
@@ -96,7 +90,7 @@ class Turns:
         self._frame = frame
         self._watchers: dict[SessionId, Callable[[Finished], None]] = {}
         self._working: dict[SessionId, list[TurnState]] = {}
-        self._held: set[SessionId] = set()
+        self.leasing = Leasing(stores.leases, frame.holder, frame.clock)
         self.wake: Callable[[], None] = lambda: None
         self.closing = False
 
@@ -121,30 +115,15 @@ class Turns:
         line = " ".join(display(str(self._frame.masker.mask(said))).split())
         return line if len(line) <= 200 else f"{line[:199]}…"
 
-    @contextlib.asynccontextmanager
-    async def holding(self, session: SessionId) -> AsyncIterator[bool]:
-        """Keep the session's lease also between steps, while a question is open; False if another process has it."""
-        got = await self._lease(session, HOLD_TRIES)
-        renewer = asyncio.create_task(self._renew(session)) if got else None
-        if got:
-            self._held.add(session)
-        try:
-            yield got
-        finally:
-            self._held.discard(session)
-            if renewer is not None:
-                renewer.cancel()
-                await self._release(session)
-
     async def step(self, session: SessionId, item: Item) -> Rest | None:
         """Do one item of a lane. Never raises: a fault of ours becomes a sentence, a log line and a closed turn."""
         kept: list[TurnState] = []
         renewer: asyncio.Task[None] | None = None
         self._working[session] = kept
         try:
-            if not await self._lease(session):
+            if not await self.leasing.take(session):
                 return await self._busy(item)
-            renewer = asyncio.create_task(self._renew(session))
+            renewer = asyncio.create_task(self.leasing.renew(session))
             if isinstance(item, Resume):
                 return await self._resume(item, kept)
             return await self._begin(item, kept)
@@ -167,8 +146,7 @@ class Turns:
             self._working.pop(session, None)
             if renewer is not None:
                 renewer.cancel()
-            if session not in self._held:
-                await _whole(self._release(session))
+            await _whole(self.leasing.give_back(session))
 
     def _fresh(self, inbound: Inbound) -> TurnState:
         """A turn that begins with ``inbound``."""
@@ -293,7 +271,8 @@ class Turns:
 
     async def _flush(self, state: TurnState, text: str, code: str, *, silent: bool = False) -> None:
         frame = self._frame
-        items = () if silent else self._items(state, text)
+        attended = frame.attended(state.address)
+        items = () if silent else items_of(state, text, frame.masker, attended=attended)
         flush = TurnFlush(
             turn=state.id,
             address=state.address,
@@ -311,22 +290,6 @@ class Turns:
         if watcher is not None:
             watcher(Finished(state, text, code))
 
-    def _items(self, state: TurnState, text: str) -> tuple[OutboxItem, ...]:
-        """What the turn says in its own place; a job's words are put together by cron, which knows where they go."""
-        if state.address.surface is SurfaceName.CRON:
-            return ()
-        mask = self._frame.masker.mask
-        items = [
-            OutboxItem(OutKind.NOTICE, state.address, card=Card(CardKind.NOTICE, mask(line), mask(""), (), silent=True))
-            for line in _unrun_lines(state, self._frame.attended(state.address))
-        ]
-        if state.ran:
-            card = Card(CardKind.NOTICE, mask(ran_line(state.ran)), mask(""), (), silent=True)
-            items.append(OutboxItem(OutKind.NOTICE, state.address, card=card, silent=True))
-        if text and text.strip() != NO_REPLY:
-            items.append(OutboxItem(OutKind.REPLY, state.address, text=mask(text), quote=state.ref.message))
-        return tuple(items)
-
     def _masked(self, message: Message) -> Message:
         return masked_message(message, self._frame.masker.mask)
 
@@ -337,32 +300,6 @@ class Turns:
     async def _done(self, state: TurnState) -> None:
         if state.ref.update is not None:
             await self._stores.inbox.done(state.address.bot, state.ref.update)
-
-    async def _lease(self, session: SessionId, tries: int = LEASE_TRIES) -> bool:
-        """Take the session's lease; another process gets a while to finish."""
-        frame = self._frame
-        for attempt in range(tries):
-            if attempt:
-                await asyncio.sleep(LEASE_PAUSE)
-            now = frame.clock.now_ms()
-            if await self._stores.leases.acquire(session, frame.holder, now, now + LEASE_MS):
-                return True
-        return False
-
-    async def _renew(self, session: SessionId) -> None:
-        """Keep the lease while a long step runs."""
-        frame = self._frame
-        while True:
-            await asyncio.sleep(LEASE_MS / 3000)
-            now = frame.clock.now_ms()
-            with contextlib.suppress(MtclawError):
-                await self._stores.leases.acquire(session, frame.holder, now, now + LEASE_MS)
-
-    async def _release(self, session: SessionId) -> None:
-        try:
-            await self._stores.leases.release(session, self._frame.holder)
-        except MtclawError as error:
-            _log.warning("lease.not_released", session=session, error=str(error))
 
 
 async def _whole(work: Coroutine[None, None, _T]) -> _T:
@@ -377,26 +314,3 @@ async def _whole(work: Coroutine[None, None, _T]) -> _T:
 def _taken_back(ruling: Ruling) -> Ruling:
     """The ruling after its turn was stopped before anything ran."""
     return replace(ruling, state=ApprovalState.DENIED, via=Via.STOP)
-
-
-def _unrun_lines(state: TurnState, attended: bool) -> list[str]:
-    """What did not run and was not told yet: an attended place has heard of the first refusals one by one."""
-    lines = []
-    denied = state.denied[TOLD_REFUSALS if attended else 0 :]
-    if denied:
-        lines.append(f"⛔ Not run, refused by policy: {_some(denied)}")
-    if state.refused:
-        lines.append(f"⛔ Not run, nobody could be asked: {_some(state.refused)}")
-    return lines
-
-
-def _some(lines: tuple[str, ...]) -> str:
-    shown = ", ".join(lines[:SHOWN_RUNS])
-    return f"{shown} and {len(lines) - SHOWN_RUNS} more" if len(lines) > SHOWN_RUNS else shown
-
-
-def ran_line(ran: tuple[str, ...]) -> str:
-    """What ran without a question, in one line: ``Ran 3 commands by rule: docker ps, ...``."""
-    if len(ran) == 1:
-        return f"Ran by rule: {ran[0]}"
-    return f"Ran by rule, {len(ran)} calls: {_some(ran)}"

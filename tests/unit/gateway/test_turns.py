@@ -9,9 +9,10 @@ from mtbot.domain.call import Status
 from mtbot.domain.errors import ProviderError, ProviderKind, StorageError
 from mtbot.domain.ids import ApprovalId, BotName, CallId
 from mtbot.domain.turn import Role, ToolCall
-from mtbot.gateway import turns as module
+from mtbot.gateway import leases as module
 from mtbot.gateway.lanes import Rest, Resume
-from mtbot.gateway.turns import SHUT_DOWN, STOPPED, ran_line
+from mtbot.gateway.leaving import ran_line
+from mtbot.gateway.turns import SHUT_DOWN, STOPPED
 from tests.unit.agent.scenes import ASK, ScriptedGate, done, says, turned_down, wants
 from tests.unit.approvals.office import Office
 from tests.unit.approvals.samples import BOT
@@ -192,12 +193,12 @@ async def test_a_held_session_keeps_its_lease_between_steps(office: Office, monk
     here = room(office, says("Here."))
     other = room(office)
     other.turns._frame = replace(other.turns._frame, holder="another")
-    async with here.turns.holding(SESSION) as mine:
+    async with here.turns.leasing.holding(SESSION) as mine:
         assert mine
         await here.turns.step(SESSION, inbound(update=None))
-        async with other.turns.holding(SESSION) as theirs:
+        async with other.turns.leasing.holding(SESSION) as theirs:
             assert not theirs
-    async with other.turns.holding(SESSION) as theirs:
+    async with other.turns.leasing.holding(SESSION) as theirs:
         assert theirs
 
 
