@@ -192,7 +192,7 @@ async def test_a_held_session_keeps_its_lease_between_steps(office: Office, monk
     monkeypatch.setattr(module, "LEASE_PAUSE", 0.0)
     here = room(office, says("Here."))
     other = room(office)
-    other.turns._frame = replace(other.turns._frame, holder="another")
+    other.turns.leasing._holder = "another"
     async with here.turns.leasing.holding(SESSION) as mine:
         assert mine
         await here.turns.step(SESSION, inbound(update=None))
