@@ -135,6 +135,7 @@ class Profiles:
                 profile=settings.containment.profile.value,
                 containment_ready=not built.not_contained,
                 attended=self.attended(address),
+                path=settings.path,
             ),
         )
 

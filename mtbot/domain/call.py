@@ -13,6 +13,9 @@ from enum import StrEnum
 from mtbot.domain.ids import CallId, Digest, SafeText, TurnId
 from mtbot.domain.turn import Actor, Address
 
+UNTRUSTED = "untrusted third-party text"
+"""Stands in every tool result that came from outside, so that history can be told to hold some."""
+
 
 class Risk(StrEnum):
     """The worst that a tool can do."""

@@ -74,7 +74,11 @@ class Masker(Protocol):
         ...
 
     def made_mask(self, text: str, /) -> bool:
-        """Whether ``text`` contains a mask that this process produced."""
+        """Whether ``text`` contains a mask that this process produced, or one that it was told of by ``recall``."""
+        ...
+
+    def recall(self, text: str, /) -> None:
+        """Know the masks in ``text``, which an earlier process produced."""
         ...
 
 
@@ -101,8 +105,8 @@ class World(Protocol):
         """Lower-case ``section.key`` names configured in the repository around ``directory``; None: unreadable."""
         ...
 
-    async def program(self, word: str, cwd: str) -> str | None:
-        """The file that runs for a command word under the child's PATH; None if there is none."""
+    async def program(self, word: str, cwd: str, path: Sequence[str] = ()) -> str | None:
+        """The file that runs for a command word under that PATH (or the usual one); None if there is none."""
         ...
 
 

@@ -76,6 +76,15 @@ class Consent:
         """Park the turn behind a question, or say why nobody was asked. RecordUnavailable: nothing was asked."""
         subject = call.command if call.tool == "exec" else _subject(call, facts)
         shown = self._masker.mask(display(str(self._masker.mask(subject))))
+        if str(self._masker.mask(subject)).count("\n") != subject.count("\n"):
+            # a mask over a private key may cover lines that are none; nobody can be asked about what is not shown
+            hidden = replace(
+                decision,
+                verdict=Verdict.REFUSE,
+                rule="input.hidden-lines",
+                reason="it holds a private key, whose mask would hide lines from the person",
+            )
+            return await self._not_asked(call, facts, hidden, Word.REFUSED_TOO_LONG, answers.refused(hidden))
         if too_long(shown):
             refusal = replace(
                 decision,

@@ -11,12 +11,12 @@ from mtbot.domain.call import UNCONTAINED, Below, Call, Facts, Target
 from mtbot.domain.ports import World
 from mtbot.domain.process import CONTAINED, HOST
 from mtbot.domain.turn import surface
-from mtbot.policy.effects import PathWant, Prepared
+from mtbot.policy.effects import PathWant, Prepared, Wants
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What is the same for every call of a profile: the home, the child's environment names, the containment.
+    """What is the same for every call of a profile: the home, the child's environment names and PATH, the containment.
 
     ``profile`` is where a command runs that a person approved. ``containment_ready`` False: nothing can be contained in
     this workspace, whatever the host can do. ``attended`` None: as the surface is; False: nobody is there, although
@@ -28,6 +28,7 @@ class Surroundings:
     profile: str = HOST
     containment_ready: bool = False
     attended: bool | None = None
+    path: tuple[str, ...] = ()
 
 
 class FactFinder:
@@ -53,7 +54,7 @@ class FactFinder:
         for word in wants.trees:
             below[word] = await world.below(resolved[word])
         keys = await world.repository_keys(directory) if wants.repository else None
-        programs, digests = await self._scripts(wants.programs, wants.scripts, directory)
+        programs, digests = await self._scripts(wants, directory, around.path)
         targets = [await self._target(path, call.cwd) for path in wants.targets]
         ready = await self._ready(call, around)
         return Facts(
@@ -86,14 +87,14 @@ class FactFinder:
         return Target(found.written, found.path, found.kind, write=want.write, removed=want.remove, weight=weight)
 
     async def _scripts(
-        self, words: Sequence[str], scripts: Sequence[str], directory: str
+        self, wants: Wants, directory: str, search: Sequence[str]
     ) -> tuple[dict[str, str], dict[str, str]]:
         programs: dict[str, str] = {}
         digests: dict[str, str] = {}
-        for word in words:
-            path = await self._world.program(word, directory)
+        for word in wants.programs:
+            path = await self._world.program(word, directory, search)
             programs[word] = path or "(none)"
-        for word in scripts:
+        for word in wants.scripts:
             path = (await self._world.resolve(word, directory)).path
             digests[path] = str(await self._world.digest(path) or "(unreadable)")
         return programs, digests

@@ -7,13 +7,14 @@ person hears of it.
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import structlog
 
 from mtbot.agent.loop import Agent, close_open_calls
+from mtbot.domain.call import UNTRUSTED
 from mtbot.domain.errors import MtclawError, NoSuchApproval, StorageError
 from mtbot.domain.ids import BotName, SessionId
 from mtbot.domain.ports import Clock, Consents, History, Inbox, Leases, Masker, Names, Signs, TurnFlush
@@ -163,7 +164,10 @@ class Turns:
         kept.append(state)
         await self._take(inbound)
         session = inbound.address.session
-        history = await self._stores.history.load(session, frame.history_turns(session), HISTORY_BYTES)
+        history = await self._history(session)
+        # what came from outside in an earlier turn is still before the model's eyes
+        state = replace(state, tainted=any(m.role is Role.TOOL and UNTRUSTED in m.content for m in history))
+        kept.append(state)
         frame.signs.working(state.address)
         try:
             return await self._settle(await self._agent.advance(state, history, kept.append))
@@ -184,12 +188,20 @@ class Turns:
             # the yes was not acted on yet, and whoever stops the turn takes it back
             approval = replace(approval, state=ApprovalState.DENIED, ruling=_taken_back(approval.ruling))
         session = state.session
-        history = await self._stores.history.load(session, frame.history_turns(session), HISTORY_BYTES)
+        history = await self._history(session)
         frame.signs.working(state.address)
         try:
             return await self._settle(await self._agent.resume(state, approval, history, kept.append), approval)
         finally:
             frame.signs.resting(state.address)
+
+    async def _history(self, session: SessionId) -> Sequence[Message]:
+        """What was said before, the masks of which may be no more written back than those of today."""
+        history = await self._stores.history.load(session, self._frame.history_turns(session), HISTORY_BYTES)
+        for message in history:
+            if message.role is Role.TOOL:
+                self._frame.masker.recall(message.content)
+        return history
 
     async def _is_unused(self, item: Resume) -> bool:
         """Whether a parked turn waits for this very request, and it is ruled on: a late second call finds neither."""

@@ -95,6 +95,9 @@ def card_lines(prepared: Prepared, facts: Facts) -> tuple[str, ...]:
     if len(prepared.commands) > 1:
         more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
         lines.append(f"{len(prepared.commands)} commands: {', '.join(names[:_MAX_NAMED])}{more}")
+    mode = prepared.call.arguments.get("mode")
+    if prepared.call.tool == "write_file":
+        lines.append(f"mode: {mode or 'overwrite'}")
     for path, digest in facts.operand_digests.items():
         name = path.rsplit("/", 1)[-1]
         lines.append(f"script content fixed at {digest[:6]} ({name})" if digest[0] != "(" else f"can't read {path}")

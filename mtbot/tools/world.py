@@ -74,15 +74,15 @@ class HostWorld:
         except (repository.Unreadable, OSError):
             return None
 
-    async def program(self, word: str, cwd: str) -> str | None:
-        """The resolved file that runs for ``word``: a path from ``cwd``, or the first on the child's PATH."""
+    async def program(self, word: str, cwd: str, path: Sequence[str] = ()) -> str | None:
+        """The resolved file that runs for ``word``: a path from ``cwd``, or the first on ``path`` (else this world's)."""
         try:
-            return await off_loop(lambda: self._program(word, cwd), _SECONDS)
+            return await off_loop(lambda: self._program(word, cwd, path or self._path), _SECONDS)
         except OSError:
             return None
 
-    def _program(self, word: str, cwd: str) -> str | None:
-        candidates = (word,) if "/" in word else tuple(f"{place}/{word}" for place in self._path if word)
+    def _program(self, word: str, cwd: str, path: Sequence[str]) -> str | None:
+        candidates = (word,) if "/" in word else tuple(f"{place}/{word}" for place in path if word)
         for candidate in candidates:
             found = roots.resolve(candidate, cwd, self._home)
             if found.kind is TargetKind.FILE and os.access(found.path, os.X_OK):

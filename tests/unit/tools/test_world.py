@@ -127,3 +127,9 @@ async def test_a_file_system_that_does_not_answer_is_the_worst_case(
     assert await world.below("/a") is Below.UNKNOWN
     assert await world.repository_keys("/a") is None
     assert await world.program("a", "/") is None
+
+
+async def test_a_program_is_looked_for_on_the_path_of_the_profile(world: World, workspace: Path) -> None:
+    """Two bots may have two PATHs, and a yes binds the file that really runs."""
+    mine = _program(workspace.parent / "other/tool")
+    assert await world.program("tool", str(workspace), (str(mine.parent),)) == str(mine)
