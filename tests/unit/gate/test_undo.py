@@ -95,7 +95,7 @@ class World:
     async def repository_keys(self, directory: str) -> frozenset[str] | None:
         """None."""
 
-    async def program(self, word: str, cwd: str) -> str | None:
+    async def program(self, word: str, cwd: str, path: Sequence[str] = ()) -> str | None:
         """None."""
 
 

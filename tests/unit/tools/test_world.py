@@ -131,5 +131,6 @@ async def test_a_file_system_that_does_not_answer_is_the_worst_case(
 
 async def test_a_program_is_looked_for_on_the_path_of_the_profile(world: World, workspace: Path) -> None:
     """Two bots may have two PATHs, and a yes binds the file that really runs."""
+    (workspace.parent / "other").mkdir()
     mine = _program(workspace.parent / "other/tool")
     assert await world.program("tool", str(workspace), (str(mine.parent),)) == str(mine)
