@@ -13,6 +13,9 @@ _NO_OUTPUT = "(no output)"
 
 # Colours and cursor moves: ESC [ parameters letter. They carry numbers only, so nothing readable goes with them.
 _CSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_APART = re.compile(rb"[\s\"'`;&|$()<>\\]")
+"""What no credential has in it, so that a word ends there."""
+
 _LINE_ENDS = re.compile(r"\r+\n")
 
 
@@ -67,8 +70,8 @@ class Output:
     def pieces(self) -> tuple[str, str, int]:
         """Return harmless head, harmless tail and the count of bytes between them.
 
-        At the cut, half a line is dropped (half a character, if the line is long) and counted: half a secret is a thing
-        that no redactor knows. Without a cut the tail is empty.
+        At the cut, half a line is dropped (half a word, if the line is long; half a character, if the word is) and
+        counted: half a secret is a thing that no redactor knows. Without a cut the tail is empty.
         """
         if not self.dropped:
             return harmless(self.head + self.tail), "", 0
@@ -94,7 +97,10 @@ def last_lines(data: bytes, limit: int) -> str:
 
 
 def _up_to_a_line(head: bytes) -> bytes:
-    at = head.rfind(b"\n", max(0, len(head) - _EDGE_BYTES))
+    edge = max(0, len(head) - _EDGE_BYTES)
+    at = head.rfind(b"\n", edge)
+    if at < 0:
+        at = max((found.start() for found in _APART.finditer(head, edge)), default=-1)
     if at >= 0:
         return head[: at + 1]
     for cut in range(1, min(4, len(head)) + 1):
@@ -109,6 +115,9 @@ def _from_a_line(tail: bytes) -> bytes:
     at = tail.find(b"\n", 0, _EDGE_BYTES)
     if 0 <= at < len(tail) - 1:
         return tail[at + 1 :]
+    apart = _APART.search(tail, 0, _EDGE_BYTES)
+    if apart is not None:
+        return tail[apart.start() :]
     start = 0
     while start < min(3, len(tail)) and tail[start] & 0xC0 == 0x80:
         start += 1

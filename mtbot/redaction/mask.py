@@ -94,6 +94,10 @@ class Redactor:
         """Whether `text` holds a mask that this process produced or would produce for a configured value."""
         return any(found.group(1).lower() in self._made for found in _ANY_MASK.finditer(text))
 
+    def recall(self, text: str, /) -> None:
+        """Count the masks in `text`, the work of an earlier process, among those that this one made."""
+        self._made.update(found.group(1).lower() for found in _ANY_MASK.finditer(text))
+
     def scrub_exception(self, exc: BaseException) -> SafeText:
         """Types and messages of `exc`, its causes, its members and its notes, masked; no frames and no paths."""
         return self.mask("\n".join(_chain(exc, set())))

@@ -91,7 +91,8 @@ class Plants:
         """Where which part of a value can be read, with what stands before it."""
         needles = _needles(self.values)
         widths = sorted({len(needle) for needle in needles})
-        found, seen = [], set()
+        found: list[str] = []
+        seen: set[str] = set()
         for name, text in sinks.items():
             for line in set(_LINE_BREAK.split(text)) - seen:
                 seen.add(line)

@@ -167,6 +167,23 @@ async def test_a_mask_is_never_written_back(tmp_path: Path, way: Way) -> None:
         assert told_of == [("read_file", "allowed_rule"), *((tool, "denied_rule") for tool, _, _ in WRITES)]
 
 
+async def test_a_mask_from_before_a_restart_is_not_written_back_either(tmp_path: Path) -> None:
+    """The model still sees it in the history, although no process knows any more what it hides."""
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "made.txt").write_text("password = swordfish9\n")
+    steps = [call("read_file", {"path": "made.txt"}), say("Read.")]
+    async with open_stage(tmp_path, steps, SETTING) as stage:
+        await stage.telegram.say(CHIEF, None, "read it")
+        await stage.telegram.shown(CHIEF.id, "Read.", timeout=15)
+        mask = stage.model.requests[-1].last_tool_result.split("password = ")[1].strip()
+        await stage.restart()
+        stage.model.then(call("exec", {"command": f"echo '{mask}' > made.txt"}), say("Through."))
+        await stage.telegram.say(CHIEF, None, "change it")
+        await stage.telegram.shown(CHIEF.id, "Through.", timeout=15)
+        assert stage.model.requests[-1].last_tool_result.startswith("[Invalid] Nothing was run")
+        assert [line.decision for line in await stage.lines()] == ["allowed_rule", "denied_rule"]
+
+
 async def test_stars_that_somebody_typed_are_no_mask(tmp_path: Path) -> None:
     """They run and are written like any other text, and so is a mask that nobody made."""
     text = "password = ******** \u2039secret:zzzz\u203a"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mtbot.gate.arguments import BadArguments, read_arguments
+from mtbot.gate.arguments import BadArguments, read_arguments, texts_in
 
 SCHEMA: dict[str, object] = {
     "type": "object",
@@ -180,3 +180,22 @@ def test_an_argument_with_a_rule_that_is_not_understood_is_refused(rule: dict[st
 def test_a_tool_without_arguments_says_so() -> None:
     """Instead of an empty list."""
     assert reason('{"a": 1}', {}) == "unknown argument 'a' (known: none)"
+
+
+def test_a_name_is_masked_before_it_is_shortened() -> None:
+    """Half a secret is none that anybody could mask later."""
+
+    def mask(text: str) -> str:
+        return text.replace("swordfish9", "***")
+
+    long = "x" * 58 + "swordfish9"
+    unknown = read_arguments(json.dumps({"command": "x", long: 1}), SCHEMA, mask)
+    twice = read_arguments(f'{{"{long}": 1, "{long}": 2}}', SCHEMA, mask)
+    for found in (unknown, twice):
+        assert isinstance(found, BadArguments)
+        assert f"{'x' * 58}***" in found.reason
+
+
+def test_every_text_in_arguments_is_found() -> None:
+    """At any depth, names too."""
+    assert list(texts_in({"a": ["b", {"c": 1, "d": ("e",)}, None]})) == ["a", "b", "c", "d", "e"]

@@ -7,8 +7,9 @@ import httpx
 import pytest
 
 from mtbot.domain.errors import ProviderError, ProviderKind
+from mtbot.domain.ids import CallId
 from mtbot.domain.model import ModelRequest
-from mtbot.domain.turn import Message, Role
+from mtbot.domain.turn import Message, Role, ToolCall
 from mtbot.llm import openai
 from mtbot.llm.openai import OpenAIProvider, Server
 
@@ -142,3 +143,25 @@ async def test_waits_grow_to_eight_seconds() -> None:
     with pytest.raises(ProviderError):
         await OpenAIProvider(server, sleep=sleep, transport=transport).complete(ASK)
     assert slept == [0.5, 1.0, 2.0, 4.0, 8.0, 8.0]
+
+
+async def test_what_is_sent_and_what_is_said_of_an_error_is_masked() -> None:
+    """A server gets no secret that stands in a message or a call, and its words are cut only after they were masked."""
+    sent: list[str] = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        sent.append(request.content.decode())
+        return httpx.Response(400, json={"error": {"message": "x" * 295 + "swordfish9"}})
+
+    def mask(text: str) -> str:
+        return text.replace("swordfish9", "***")
+
+    server = OpenAIProvider(
+        Server("http://model.test/v1", "", 5.0, 0), transport=httpx.MockTransport(refuse), mask=mask
+    )
+    calls = (ToolCall(CallId("1"), "exec", '{"command": "swordfish9"}'),)
+    messages = (Message(Role.USER, "swordfish9"), Message(Role.ASSISTANT, "", calls=calls))
+    with pytest.raises(ProviderError) as caught:
+        await server.complete(ModelRequest("m", messages))
+    assert caught.value.message == "x" * 295 + "***"
+    assert [("swordfish9" in text, text.count("***")) for text in sent] == [(False, 2)]

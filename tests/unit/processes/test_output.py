@@ -87,8 +87,19 @@ def test_half_a_secret_at_the_cut_is_not_shown() -> None:
     assert cut.pieces() == ("ok\n", "end\n", 5 + len(b"TOKEN=abcdef") + len(b"ghijkl\n"))
 
 
-def test_a_single_long_line_is_cut_between_characters() -> None:
-    """Without a line end near the cut the line stays, up to its last whole character."""
+def test_half_a_word_of_a_long_line_is_not_shown() -> None:
+    """In a line that is long on both sides of the cut, the torn word is dropped, and what stands apart stays."""
+    head, tail = b'{"a": 1, ' * 300 + b'"token": "abcdef', b'ghijkl", ' + b'"b": 2, ' * 300
+    shown = '"b": 2, ' * 300
+    assert Output(head, tail, dropped=5).pieces() == (
+        '{"a": 1, ' * 300 + '"token": "',
+        f'", {shown}',
+        5 + len(b"abcdef") + len(b"ghijkl"),
+    )
+
+
+def test_a_single_long_word_is_cut_between_characters() -> None:
+    """Without anything near the cut where a word could end it stays, up to its last whole character."""
     cut = Output(b"x" * 2000 + "é".encode()[:1], "é".encode()[1:] + b"y" * 2000, dropped=7)
     assert cut.text() == "x" * 2000 + "\n[… 9 bytes left out …]\n" + "y" * 2000
 

@@ -166,3 +166,12 @@ def test_a_chain_without_end_is_cut() -> None:
         outer.__cause__ = error
         error = outer
     assert len(REDACTOR.scrub_exception(error).split("\n")) == 20
+
+
+def test_the_masks_of_an_earlier_process_can_be_made_known() -> None:
+    """The history holds them, and written back they would do the same harm."""
+    redactor = Redactor({}, b"key")
+    mark = Redactor({}, b"key").mask("TOKEN=abc")[6:]
+    assert not redactor.made_mask(mark)
+    redactor.recall(f"a file with {mark}")
+    assert redactor.made_mask(mark)
