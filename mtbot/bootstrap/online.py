@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from mtbot.approvals.cut_off import CutOffCards
+from mtbot.bootstrap.chores import daily_of
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded
 from mtbot.bootstrap.sending import delivery_place, job_bot
@@ -186,6 +187,7 @@ class Running:
                     bot.poller.take_in(row)
         services: list[Service] = [bot.poller.run for bot in bots]
         services.append(self._engine.recovery.watch)
+        services.append(daily_of(self._engine).run)
         scheduler = self._cron()
         if scheduler is not None:
             services.append(scheduler.run)

@@ -307,6 +307,18 @@ class CronRuns(Protocol):
         ...
 
 
+class Ledger(Protocol):
+    """When daily chores were done."""
+
+    async def last(self, chore: str) -> int | None:
+        """When it was done last; None for never."""
+        ...
+
+    async def did(self, chore: str, at_ms: int) -> None:
+        """It was done at that moment."""
+        ...
+
+
 class Provider(Protocol):
     """A language model."""
 
