@@ -79,7 +79,11 @@ def log_head(line: str, socket_path: str = SYSLOG) -> None:
     handler.ident = "mtclaw: "
     record = logging.LogRecord("mtclaw", logging.NOTSET + logging.INFO, "", 0, line, None, None)
     failures: list[str] = []
-    handler.handleError = lambda _record: failures.append("it refused the line")  # type: ignore[method-assign]  # the way that logging offers
+
+    def failed(record: logging.LogRecord) -> None:
+        failures.append(f"it refused the line {record.getMessage()!r}")
+
+    handler.handleError = failed  # type: ignore[method-assign]  # the way that logging offers
     handler.emit(record)
     handler.close()
     if failures:

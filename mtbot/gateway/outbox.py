@@ -30,6 +30,9 @@ IDLE_SECONDS = 2.0
 
 MAX_ATTEMPTS = 8
 
+MISSING = "I can't tell whether my last answer reached you. If it did not, ask me to repeat it."
+TWICE = "I can't tell whether this reached you before."
+
 _log = structlog.get_logger()
 
 
@@ -159,7 +162,7 @@ class OutboxWorker:
                 return
 
     async def _unsure(self, row: OutboxRow, error: Ambiguous) -> None:
-        """It may have arrived. An edit is done again; a question is followed by its words without buttons."""
+        """It may have arrived. An edit is done again; what a person would miss is followed by words without buttons."""
         _log.warning("outbox.ambiguous", row=row.id, kind=row.item.kind.value)
         if row.item.kind is OutKind.EDIT:
             await self._again(row, error)
@@ -175,7 +178,15 @@ class OutboxWorker:
             await self._unsure(row, Ambiguous("the process ended while it was being sent"))
 
     async def _in_words(self, item: OutboxItem) -> OutboxItem | None:
-        """An open question without buttons, to be answered by its name; a second live keyboard is never made."""
+        """An open question without buttons, to be answered by its name; a second live keyboard is never made.
+
+        An answer is not said twice, but the person hears that one may be missing; so does a notice with buttons.
+        """
+        if item.kind is OutKind.REPLY:
+            return OutboxItem(OutKind.NOTICE, item.address, text=self._masker.mask(MISSING), quote=item.quote)
+        if item.kind is OutKind.NOTICE and item.card is not None and item.card.choices:
+            card = replace(item.card, choices=(), lines=(*item.card.lines, self._masker.mask(TWICE)))
+            return OutboxItem(OutKind.NOTICE, item.address, card=card, quote=item.quote)
         if item.kind is not OutKind.CARD or item.card is None or item.approval is None:
             return None
         try:

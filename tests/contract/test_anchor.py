@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from sqlmodel import Session, select
@@ -47,6 +48,11 @@ async def forge(stage: Stage) -> None:
     Anchor(place.anchor).restart(mark)
 
 
+def told(stage: Stage, times: int, _: object) -> bool:
+    """Whether somebody has heard so often who they are."""
+    return sum("You are Chief" in text for text in stage.bot_texts()) == times
+
+
 async def test_a_rewritten_record_fails_against_the_head_in_the_owners_chat(tmp_path: Path) -> None:
     """By itself it verifies; against the hash that the owner got it does not."""
     async with open_stage(tmp_path, STEPS, ANCHORED) as stage:
@@ -81,5 +87,5 @@ async def test_the_head_is_sent_once_a_day(tmp_path: Path) -> None:
             await stage.restart()
             await stage.telegram.say(CHIEF, None, "/whoami")
             # messages of a chat leave in order, and the head was queued before this was asked
-            await stage.telegram.wait_for(lambda _, n=number: sum("You are Chief" in t for t in stage.bot_texts()) == n)
+            await stage.telegram.wait_for(partial(told, stage, number), 20)
             assert sum("ends with event" in text for text in stage.bot_texts()) == heads

@@ -151,7 +151,7 @@ class Scene:
 
     def _told(self) -> bool:
         """Whether the chat has heard how the call came out."""
-        ends = ("It is done.", "Cut off", "I was cut off", "I was shut down")
+        ends = ("It is done.", "Cut off", "I was cut off", "I was shut down", "I can't tell whether my last answer")
         return any(end in text for text in self.texts() for end in ends)
 
     async def events(self) -> Sequence[AuditEvent]:

@@ -4,13 +4,13 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from mtbot.domain.errors import Ambiguous, ChannelError, ChatGone, StorageError, Throttled, Unreachable
 from mtbot.domain.ids import ApprovalId, BotName
-from mtbot.domain.record import ApprovalState, OutboxItem, OutKind, Ruling, Via
+from mtbot.domain.record import ApprovalState, Card, CardKind, Choice, ChoiceAction, OutboxItem, OutKind, Ruling, Via
 from mtbot.domain.turn import SurfaceName
 from mtbot.gateway import outbox as module
 from mtbot.gateway.outbox import Mail, OutboxWorker
@@ -133,8 +133,8 @@ async def test_a_line_is_given_up_in_the_end(office: Office) -> None:
     assert chat.texts() == ["b"]
 
 
-@pytest.mark.parametrize("fault", [Ambiguous("broke"), ChatGone("blocked"), ChannelError("bad", status=400), OSError()])
-async def test_what_cannot_or_may_have_arrived_is_not_sent_again(office: Office, fault: Exception) -> None:
+@pytest.mark.parametrize("fault", [ChatGone("blocked"), ChannelError("bad", status=400), OSError()])
+async def test_what_cannot_arrive_is_not_sent_again(office: Office, fault: Exception) -> None:
     """Whatever it was, also a fault of our own: the next line goes out."""
     chat = Chat(deque([fault]))
     await put(office, note("a"), note("b"))
@@ -172,6 +172,31 @@ async def test_a_question_that_may_have_arrived_is_told_in_words(office: Office)
     assert item.card.choices == ()
     assert item.card.body == "./deploy.sh"
     assert f"`/approve {ident}` or `/deny {ident}`" in item.card.lines[-1]
+
+
+async def test_an_answer_that_may_have_arrived_is_not_said_twice_but_asked_about(office: Office) -> None:
+    """Silence would look like a turn without an end; and the question itself is asked once."""
+    chat = Chat(deque([Ambiguous("broke")]))
+    await put(office, note("It is done."), note("b"))
+    async with serving(office, chat):
+        pass
+    assert chat.texts() == ["b", module.MISSING]
+    chat.faults.extend([Ambiguous("broke"), Ambiguous("broke")])
+    await put(office, note("It is done."))
+    async with serving(office, chat):
+        pass
+    assert chat.texts() == ["b", module.MISSING]
+
+
+async def test_a_notice_with_buttons_that_may_have_arrived_is_told_without(office: Office) -> None:
+    """Once more, and it says so."""
+    card = Card(CardKind.NOTICE, safe("Cut off"), safe("ls"), (), (Choice("Show", ChoiceAction.SHOW, "#5"),))
+    chat = Chat(deque([Ambiguous("broke")]))
+    await put(office, OutboxItem(OutKind.NOTICE, GROUP, card=card))
+    async with serving(office, chat):
+        pass
+    ((item, _),) = chat.sent
+    assert item.card == replace(card, choices=(), lines=(module.TWICE,))
 
 
 async def test_a_decided_question_that_may_have_arrived_is_let_go(office: Office) -> None:
