@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded
+from mtbot.bootstrap.stores import maintenance_of
 from mtbot.bootstrap.system import short_host
 from mtbot.config.service import Anchor
 from mtbot.domain.errors import StateError
@@ -15,7 +16,6 @@ from mtbot.domain.record import OutboxItem, OutKind
 from mtbot.domain.turn import Address, SurfaceName
 from mtbot.gateway.daily import Chore, Daily
 from mtbot.storage.ledger import LedgerStore
-from mtbot.storage.maintenance import Maintenance
 
 SYSLOG = "/dev/log"
 QUEUE_MS = 14 * 86_400_000
@@ -23,7 +23,7 @@ QUEUE_MS = 14 * 86_400_000
 
 def daily_of(engine: Engine) -> Daily:
     """The chores that the configuration wants."""
-    care, clock = Maintenance(engine.office.db), engine.loaded.clock
+    care, clock = maintenance_of(engine.office.db), engine.loaded.clock
 
     async def tidy() -> None:
         now = clock.now_ms()

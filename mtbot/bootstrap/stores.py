@@ -11,6 +11,7 @@ from mtbot.storage.engine import Database
 from mtbot.storage.history import HistoryStore
 from mtbot.storage.inbox import InboxStore
 from mtbot.storage.leases import LeaseStore
+from mtbot.storage.maintenance import Maintenance
 from mtbot.storage.outbox import OutboxStore
 from mtbot.storage.trail import Trail
 
@@ -40,3 +41,8 @@ def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
         leases=LeaseStore(db),
         cron_runs=CronRunStore(db),
     )
+
+
+def maintenance_of(db: Database) -> Maintenance:
+    """What keeps ``db`` in order."""
+    return Maintenance(db, lambda copy: Trail(copy, Chain(copy)))

@@ -29,11 +29,11 @@ def backup(frame: Frame, file: Path) -> None:
 
 async def _backup(frame: Frame, file: Path) -> str:
     from mtbot.bootstrap.offline import look
-    from mtbot.storage.maintenance import Maintenance
+    from mtbot.bootstrap.stores import maintenance_of
 
     office = await look(frame.load())
     try:
-        report = await Maintenance(office.db).backup(file.absolute())
+        report = await maintenance_of(office.db).backup(file.absolute())
     finally:
         await office.close()
     return (
@@ -54,7 +54,7 @@ def prune(frame: Frame, before: str | None) -> None:
 async def _prune(frame: Frame, before: str | None) -> str:
     from mtbot.bootstrap.offline import work
     from mtbot.bootstrap.people import local_person
-    from mtbot.storage.maintenance import Maintenance
+    from mtbot.bootstrap.stores import maintenance_of
 
     loaded = frame.load()
     now = loaded.clock.now_ms()
@@ -71,7 +71,7 @@ async def _prune(frame: Frame, before: str | None) -> str:
     office = await work(loaded, create=False)
     lines = []
     try:
-        care = Maintenance(office.db)
+        care = maintenance_of(office.db)
         if audit is None:
             lines.append("the record: kept (audit.keep_days is 0)")
         else:
@@ -102,8 +102,8 @@ def vacuum(frame: Frame) -> None:
 
 async def _vacuum(frame: Frame) -> str:
     from mtbot.bootstrap.offline import look, place_of
+    from mtbot.bootstrap.stores import maintenance_of
     from mtbot.storage.lock import InstanceLock
-    from mtbot.storage.maintenance import Maintenance
 
     loaded = frame.load()
     office = await look(loaded)
@@ -111,7 +111,7 @@ async def _vacuum(frame: Frame) -> str:
         holder = InstanceLock(place_of(loaded).lock).holder()
         if holder is not None:
             raise StateError(f"the gateway (pid {holder}) is running", hint="stop it first: it would have to wait")
-        before, after = await Maintenance(office.db).vacuum()
+        before, after = await maintenance_of(office.db).vacuum()
     finally:
         await office.close()
     return f"{before} bytes before, {after} bytes after"

@@ -7,6 +7,7 @@ needs: updates that were acted on, messages that were sent, requests that were d
 import asyncio
 import os
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from mtbot.audit import ChainReport
 from mtbot.domain.errors import StorageError
 from mtbot.domain.record import ApprovalState, CronStatus
 from mtbot.storage import files
-from mtbot.storage.chain import Chain
 from mtbot.storage.connections import BUSY_S, explain_sqlite
 from mtbot.storage.engine import Database
 from mtbot.storage.place import SqlitePlace, sqlite_place
@@ -56,10 +56,11 @@ class Removed:
 
 
 class Maintenance:
-    """Works on one open database."""
+    """Works on one open database. ``trail`` reads the record of another one, for a copy to be checked."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, trail: Callable[[Database], Trail]) -> None:
         self._db = db
+        self._trail = trail
 
     async def backup(self, target: Path) -> ChainReport:
         """Copy the live SQLite database to ``target`` (0600, must not exist), check the copy, and say what it holds.
@@ -75,7 +76,8 @@ class Maintenance:
             raise files.cannot_write(target.parent, fault) from fault
         try:
             await asyncio.to_thread(_copy, source.path, draft)
-            report = await _checked(draft)
+            await asyncio.to_thread(_intact, draft)
+            report = await self._whole(draft)
             await asyncio.to_thread(files.publish, draft, target)
         except FileExistsError as fault:
             raise StorageError(f"{target} exists already") from fault
@@ -148,7 +150,9 @@ class Maintenance:
         place = self._sqlite("its autovacuum does this by itself; vacuumdb does it now")
         return await asyncio.to_thread(_vacuum, place.path)
 
-    async def _remove(self, table: type[SQLModel], key: Mapped[object], *which: ColumnElement[bool] | Mapped[bool]) -> int:
+    async def _remove(
+        self, table: type[SQLModel], key: Mapped[object], *which: ColumnElement[bool] | Mapped[bool]
+    ) -> int:
         chosen: Select[tuple[object]] = select(key).where(*which).limit(BATCH)
 
         def work(session: Session) -> int:
@@ -161,6 +165,18 @@ class Maintenance:
         while removed := await self._db.write(work):
             total += removed
         return total
+
+    async def _whole(self, draft: Path) -> ChainReport:
+        """What the copy holds. StorageError if its record is not whole."""
+        copy = await Database.open_read_only(sqlite_place(draft))
+        try:
+            report = await self._trail(copy).verify(anchored=False)
+        finally:
+            await copy.close()
+        if report.fault is not None:
+            hint = "`mtclaw audit acknowledge --reason ...` once you know why"
+            raise StorageError(f"the record is not whole: {report.fault}", hint=hint)
+        return report
 
     def _sqlite(self, instead: str) -> SqlitePlace:
         place = self._db.place
@@ -188,30 +204,16 @@ def _copy(source: Path, draft: Path) -> None:
         os.close(fd)
 
 
-async def _checked(draft: Path) -> ChainReport:
-    """What the copy holds. StorageError if it is not sound."""
-
-    def intact(path: Path) -> None:
-        with explain_sqlite(path):
-            connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
-            try:
-                found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-            finally:
-                connection.close()
-        if found != "ok":
-            raise StorageError(f"the copy is not sound: {found}", hint="see mtclaw doctor")
-
-    await asyncio.to_thread(intact, draft)
-    copy = await Database.open_read_only(sqlite_place(draft))
-    try:
-        report = await Trail(copy, Chain(copy)).verify(anchored=False)
-    finally:
-        await copy.close()
-    if report.fault is not None:
-        raise StorageError(
-            f"the record is not whole: {report.fault}", hint="`mtclaw audit acknowledge --reason ...` once you know why"
-        )
-    return report
+def _intact(draft: Path) -> None:
+    """StorageError if the copy is not sound."""
+    with explain_sqlite(draft):
+        connection = sqlite3.connect(f"{draft.as_uri()}?mode=ro", uri=True)
+        try:
+            found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        finally:
+            connection.close()
+    if found != "ok":
+        raise StorageError(f"the copy is not sound: {found}", hint="see mtclaw doctor")
 
 
 def _vacuum(path: Path) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mtbot.bootstrap.stores import maintenance_of
 from mtbot.domain.errors import StorageError
 from mtbot.domain.ids import ApprovalId, BotName, SessionId, TurnId
 from mtbot.domain.ports import TurnFlush
@@ -17,7 +18,7 @@ from mtbot.storage.cron_runs import CronRunStore
 from mtbot.storage.engine import Database
 from mtbot.storage.history import HistoryStore
 from mtbot.storage.inbox import InboxStore
-from mtbot.storage.maintenance import Maintenance, Removed
+from mtbot.storage.maintenance import Removed
 from mtbot.storage.outbox import OutboxStore
 from mtbot.storage.place import PostgresPlace, SqlitePlace, sqlite_place
 from mtbot.storage.trail import Trail
@@ -56,7 +57,7 @@ class TestBackup:
     async def test_a_copy_is_whole_private_and_one_file(self, lite: Database, tmp_path: Path) -> None:
         """Nobody else can read it, nothing lies beside it, and its head is the database's own."""
         target = tmp_path / "backup.db"
-        report = await Maintenance(lite).backup(target)
+        report = await maintenance_of(lite).backup(target)
         head = await Trail(lite, Chain(lite)).head()
         await lite.close()
         assert (report.events, report.head, report.fault) == (3, head, None)
@@ -68,7 +69,7 @@ class TestBackup:
         writer = sqlite3.connect(str(lite.place.label), isolation_level=None)
         writer.execute("BEGIN IMMEDIATE")
         writer.execute("UPDATE inbox SET update_id = 99")
-        await Maintenance(lite).backup(tmp_path / "backup.db")
+        await maintenance_of(lite).backup(tmp_path / "backup.db")
         writer.close()
         await lite.close()
         copied = sqlite3.connect(tmp_path / "backup.db")
@@ -77,7 +78,7 @@ class TestBackup:
 
     async def test_with_its_key_it_can_be_put_back(self, lite: Database, tmp_path: Path) -> None:
         """The sealed message opens again, and the record goes on behind its head."""
-        await Maintenance(lite).backup(tmp_path / "backup.db")
+        await maintenance_of(lite).backup(tmp_path / "backup.db")
         key = lite.place.key.read_bytes()
         await lite.close()
         place = sqlite_place(tmp_path / "back" / "mtclaw.db")
@@ -98,14 +99,14 @@ class TestBackup:
         target = tmp_path / "backup.db"
         target.write_text("precious")
         with pytest.raises(StorageError, match="exists already"):
-            await Maintenance(lite).backup(target)
+            await maintenance_of(lite).backup(target)
         await lite.close()
         assert target.read_text() == "precious"
 
     async def test_a_directory_that_cannot_be_written_is_named(self, lite: Database, tmp_path: Path) -> None:
         """Nothing is left behind."""
         with pytest.raises(StorageError, match="nowhere"):
-            await Maintenance(lite).backup(tmp_path / "nowhere" / "backup.db")
+            await maintenance_of(lite).backup(tmp_path / "nowhere" / "backup.db")
         await lite.close()
 
     async def test_an_edited_record_is_no_backup(self, lite: Database, tmp_path: Path) -> None:
@@ -115,7 +116,7 @@ class TestBackup:
         writer.commit()
         writer.close()
         with pytest.raises(StorageError, match="the record is not whole: event 2"):
-            await Maintenance(lite).backup(tmp_path / "backup.db")
+            await maintenance_of(lite).backup(tmp_path / "backup.db")
         await lite.close()
         assert not (tmp_path / "backup.db").exists()
 
@@ -123,9 +124,9 @@ class TestBackup:
         """One line."""
         db = await Database.open_for_writing(postgres_place)
         with pytest.raises(StorageError, match="pg_dump"):
-            await Maintenance(db).backup(tmp_path / "backup.db")
+            await maintenance_of(db).backup(tmp_path / "backup.db")
         with pytest.raises(StorageError, match="vacuumdb"):
-            await Maintenance(db).vacuum()
+            await maintenance_of(db).vacuum()
         await db.close()
 
 
@@ -139,7 +140,7 @@ class TestTidy:
         for number in (1, 3):
             await inbox.done(BotName("ops"), number)
         await inbox.done(BotName("other"), 7)
-        care = Maintenance(db)
+        care = maintenance_of(db)
         assert await care.tidy(NOW, LATER) == Removed()
         assert await care.tidy(NOW + 1, LATER) == Removed(updates=1)
         assert await inbox.offset(BotName("ops")) == 3
@@ -153,12 +154,12 @@ class TestTidy:
         (first,) = await outbox.next(["group"], NOW)
         await outbox.claim(first.id)
         await outbox.sent(first.id, 9)
-        assert await Maintenance(db).tidy(LATER, LATER) == Removed(messages=1)
+        assert await maintenance_of(db).tidy(LATER, LATER) == Removed(messages=1)
         assert [row.item.text for row in await outbox.next(["group"], NOW)] == ["two"]
 
     async def test_a_decided_request_goes_when_its_turn_is_over(self, db: Database, consents: ConsentStore) -> None:
         """Not while it waits, not while its turn goes on."""
-        care, name = Maintenance(db), ApprovalId("K7QD")
+        care, name = maintenance_of(db), ApprovalId("K7QD")
         await consents.open(approval(), turn_state(), asked(), question())
         assert (await care.tidy(LATER, LATER)).requests == 0
         await consents.rule(name, no(), resolved())
@@ -175,7 +176,7 @@ class TestTidy:
             run = await runs.claim("nightly", due, SessionId("cron:nightly"), NOW + due)
             assert run is not None
             await runs.finish(run, CronStatus.OK, NOW + due)
-        assert await Maintenance(db).tidy(LATER, LATER) == Removed(job_runs=2)
+        assert await maintenance_of(db).tidy(LATER, LATER) == Removed(job_runs=2)
         last = await runs.last("nightly")
         assert last is not None
         assert last.due_ms == 3
@@ -188,7 +189,7 @@ class TestTidy:
         said = (Message(Role.USER, "hello"), Message(Role.ASSISTANT, "hi"))
         await history.flush(TurnFlush(TurnId("t2"), PRIVATE, said, Usage(), ()), NOW)
         await consents.open(approval(), turn_state(), asked(), question())
-        care = Maintenance(db)
+        care = maintenance_of(db)
         assert await care.forget(NOW, LATER) == Removed()
         assert await care.forget(LATER, LATER) == Removed(conversations=1)
         assert [one.id for one in await history.sessions()] == [GROUP.session]
@@ -201,8 +202,8 @@ async def test_vacuum_gives_space_back(lite: Database) -> None:
     await inbox.store([update(n, "x" * 5000) for n in range(10, 300)], NOW)
     for number in range(10, 300):
         await inbox.done(BotName("ops"), number)
-    await Maintenance(lite).tidy(LATER, LATER)
-    before, after = await Maintenance(lite).vacuum()
+    await maintenance_of(lite).tidy(LATER, LATER)
+    before, after = await maintenance_of(lite).vacuum()
     report = await Trail(lite, Chain(lite)).verify()
     await lite.close()
     assert after < before / 2

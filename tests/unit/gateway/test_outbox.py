@@ -196,7 +196,7 @@ async def test_a_notice_with_buttons_that_may_have_arrived_is_told_without(offic
     async with serving(office, chat):
         pass
     ((item, _),) = chat.sent
-    assert item.card == replace(card, choices=(), lines=(module.TWICE,))
+    assert item.card == replace(card, choices=(), lines=(safe(module.TWICE),))
 
 
 async def test_a_decided_question_that_may_have_arrived_is_let_go(office: Office) -> None:
