@@ -180,6 +180,17 @@ def containment(found: Gathered) -> list[Row]:
     return rows
 
 
+def anchor(found: Gathered) -> list[Row]:
+    """Whether the head of the record leaves this host, so that a rewritten record shows."""
+    wanted = found.loaded.settings.audit.anchor.value
+    if found.anchor_trouble:
+        return [Row("audit.anchor", Status.WARN, found.anchor_trouble)]
+    if wanted == "off":
+        message = "off: somebody with this account could rewrite the record unnoticed; owner or syslog keeps its head"
+        return [Row("audit.anchor", Status.INFO, message)]
+    return [Row("audit.anchor", Status.OK, wanted)]
+
+
 def cron(found: Gathered) -> list[Row]:
     """When each job is due."""
     if not found.loaded.settings.cron.enabled:
@@ -197,6 +208,7 @@ CHECKS: tuple[Callable[[Gathered], list[Row]], ...] = (
     exec_policy,
     host,
     containment,
+    anchor,
     cron,
 )
 

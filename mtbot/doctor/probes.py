@@ -8,6 +8,7 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mtbot.bootstrap.chores import anchor_trouble
 from mtbot.bootstrap.offline import Loaded, look, place_of
 from mtbot.bootstrap.system import user_name
 from mtbot.config.settings import Profile
@@ -78,6 +79,7 @@ class Gathered:
     root: bool = False
     user: str = ""
     overdue: tuple[tuple[str, str], ...] = field(default=())
+    anchor_trouble: str = ""
     held: Containment = Containment(missing=("it was not tried",))
     profiles: tuple[ProfileHeld, ...] = ()
 
@@ -96,6 +98,7 @@ async def gather(loaded: Loaded, *, network: bool = True) -> Gathered:
         root=os.geteuid() == 0,
         user=user_name(),
         overdue=_jobs(loaded),
+        anchor_trouble=anchor_trouble(loaded),
         held=await held_here(loaded),
         profiles=profiles_held(loaded),
     )
