@@ -11,10 +11,15 @@ import statistics
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from mtbot.domain.process import CONTAINED, HOST, ChildRequest
+from mtbot.processes.children import RunnerChildren
+from mtbot.processes.confiner import Confiner
+from mtbot.processes.containment import Guard
 from mtbot.processes.request import SpawnRequest
 from mtbot.processes.runner import Runner
 from mtbot.processes.spawning import start_spawner
@@ -60,6 +65,27 @@ async def spawn_ratio(runner: Runner, runs: int) -> float:
     return statistics.median(ours) / statistics.median(theirs)
 
 
+async def contained(runner: Runner, runs: int) -> None:
+    """Print what containment adds to a command, in alternating batches."""
+    nothing_guarded = Guard(lambda _path: False, lambda _path: False)
+    began = time.perf_counter()
+    confiner = Confiner(runner, nothing_guarded)
+    held = await confiner.state()
+    print(f"probe          {(time.perf_counter() - began) * 1000:.0f} ms   (ready: {held.ready})")
+    children = RunnerChildren(runner, confiner)
+
+    async def run(profile: str) -> None:
+        await children.run(ChildRequest("c", (PROGRAM,), "/", {}, 10, profile=profile))
+
+    taken: dict[str, list[float]] = {HOST: [], CONTAINED: []}
+    for _ in range(max(1, runs // BATCH)):
+        for profile in taken:
+            taken[profile] += await timed(partial(run, profile), BATCH)
+    more = statistics.median(taken[CONTAINED]) - statistics.median(taken[HOST])
+    least = min(taken[CONTAINED]) - min(taken[HOST])
+    print(f"contained      {more:+.2f} ms at p50, {least:+.2f} ms at best")
+
+
 async def flood(runner: Runner, gigabytes: float) -> None:
     """Drain a stream and print how fast, and how large the supervisor became."""
     script = f"head -c {int(gigabytes * 2**30)} /dev/zero; echo; grep -a VmHWM /proc/$PPID/status"
@@ -80,6 +106,7 @@ async def measure(runs: int, gateway_mb: int, flood_gb: float) -> float:
     print(f"spawner ready  {(time.perf_counter() - began) * 1000:.0f} ms after the call")
     ratio = await spawn_ratio(runner, runs)
     print(f"ratio          {ratio:.2f}   (promised: at most {SPAWN_RATIO:g})")
+    await contained(runner, runs)
     if gateway_mb:
         ballast = bytearray(os.urandom(1 << 20) * gateway_mb)
         print(f"-- with a gateway {len(ballast) >> 20} MB larger")

@@ -28,6 +28,7 @@ class Confiner:
         self._guard = guard
         self._system = system_paths(guard)
         self._probing: asyncio.Task[Containment] | None = None
+        self._tried = False
 
     @property
     def known(self) -> Containment | None:
@@ -37,7 +38,7 @@ class Confiner:
 
     def begin(self) -> "asyncio.Task[Containment]":
         """Begin to find out what holds here, unless that is under way or known."""
-        if self._probing is None or self.known == _UNTRIED:
+        if self._probing is None or (self._probing.done() and not self._tried):
             self._probing = asyncio.create_task(self._probe())
         return self._probing
 
@@ -90,12 +91,10 @@ class Confiner:
                     end = await self._runner.run(request)
         except OSError as error:
             return Containment(missing=(f"it could not be tried: {error}",))
-        if end.status is EndStatus.FAILED_TO_START and not self._runner.alive:
-            return _UNTRIED
+        # A host that was too busy, or a spawner that died, has said nothing about the kernel.
+        refused = end.status is EndStatus.FAILED_TO_START and self._runner.alive
+        self._tried = refused or end.status in (EndStatus.EXITED, EndStatus.SIGNALED)
         return probe.read_answer(end.output.text(), end.message or f"the probe ended with exit code {end.exit_code}")
-
-
-_UNTRIED = Containment(missing=("commands cannot be started now",))
 
 
 def _private_directory() -> str:

@@ -104,9 +104,14 @@ def environment_for(environment: Mapping[str, str], private: str) -> dict[str, s
 
 
 def system_paths(guard: Guard) -> tuple[str, ...]:
-    """What every contained command may read. What is not there is left out when it is granted, so it is named here too."""
+    """What of the system every contained command may read: links followed, and no more paths than are needed.
+
+    Each one costs every contained command some microseconds. What appears later is not seen.
+    """
     named = (*SYSTEM, *(f"/etc/{name}" for name in SETTINGS))
-    return tuple(part for path in named for part in without(path, guard.own))
+    there = dict.fromkeys(os.path.realpath(path) for path in named if Path(path).exists())
+    outermost = [path for path in there if not any(path != other and _within(path, other) for other in there)]
+    return tuple(part for path in outermost for part in without(path, guard.own))
 
 
 def without(path: str, holes: Iterable[str]) -> list[str]:
