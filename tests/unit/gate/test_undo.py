@@ -1,5 +1,6 @@
 """What is done with the trash is on record before it is done, and what policy refuses is not done."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
