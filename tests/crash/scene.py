@@ -70,8 +70,8 @@ class Scene:
     async def kill(self) -> None:
         """SIGKILL, unless it is dead already."""
         assert self.process is not None
-        with contextlib.suppress(ProcessLookupError):
-            self.process.send_signal(signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+            os.kill(self._pid(), signal.SIGKILL)
         await self.gone()
 
     async def gone(self) -> int:
@@ -86,8 +86,15 @@ class Scene:
         """End it as a service manager would."""
         assert self.process is not None
         with contextlib.suppress(ProcessLookupError):
-            self.process.terminate()
+            os.kill(self._pid(), signal.SIGTERM)
         return await self.gone()
+
+    def _pid(self) -> int:
+        """The gateway itself, also under a tracer, which keeps such signals to itself."""
+        assert self.process is not None
+        own = self.process.pid
+        children = Path(f"/proc/{own}/task/{own}/children").read_text().split() if self.wrapper else []
+        return int(children[0]) if children else own
 
     async def until(self, done: Callable[[], bool]) -> bool:
         """Wait for that; False if the gateway ended first."""
