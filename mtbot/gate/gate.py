@@ -277,7 +277,7 @@ class Gate:
         except ProcessesDown as error:
             return self._said(f"Not run: {error.message}.", Status.FAILED), stopped
         # Whatever a tool raises, its call is on record as started, so how it ended is written down like any failure.
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001  a tool may raise anything
             _log.exception("tool.crashed", tool=call.tool, call=call.id)
             said = f"{call.tool} failed inside mtclaw ({type(error).__name__}); how far it came is unknown."
             return self._said(said, Status.FAILED), stopped

@@ -115,7 +115,7 @@ class OutboxWorker:
             _log.error("outbox.not_written", row=row.id, error=str(error))
             await asyncio.sleep(IDLE_SECONDS)  # the row is still there: no use in asking for it at once
         # One row that cannot be sent must not silence its chat for ever; it is dropped and the log says why.
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001  one bad row must not silence its chat
             _log.exception("outbox.crashed", row=row.id, kind=row.item.kind.value)
             await self._drop(row, f"it could not be sent: {type(error).__name__}")
         finally:

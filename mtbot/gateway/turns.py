@@ -139,7 +139,7 @@ class Turns:
             told = f"That did not work: {self._frame.masker.mask(error.message)}"
             return await _whole(self._broken(kept, item, told, passing=isinstance(error, StorageError)))
         # The last line of a lane: whatever it is, the session must live and the person must hear of it.
-        except Exception:  # noqa: BLE001
+        except Exception:  # noqa: BLE001  the session must live
             _log.exception("turn.crashed", session=session)
             told = "Something went wrong inside me. The owner finds it in the log."
             return await _whole(self._broken(kept, item, told))

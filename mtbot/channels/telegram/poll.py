@@ -188,7 +188,7 @@ class Poller:
         except MtclawError as error:
             _log.error("intake.failed", bot=self._me.name, code=error.code, error=str(error))
         # One message that cannot be dealt with must not end the chain of its chat; its row stays for the next start.
-        except Exception:  # noqa: BLE001
+        except Exception:  # noqa: BLE001  one bad message must not end its chat
             _log.exception("intake.crashed", bot=self._me.name)
 
     async def settle(self) -> None:
