@@ -128,9 +128,7 @@ class Consent:
             return False
         if ruling is None or ruling.state is not ApprovalState.APPROVED:
             return True
-        say = people.may_decide(
-            ruling.decider, approval.address, approval.requester, elevates=approval.elevates
-        )
+        say = people.may_decide(ruling.decider, approval.address, approval.requester, elevates=approval.elevates)
         return say in (Say.YES, Say.CANNOT_TELL)
 
     async def _not_asked(self, call: Call, facts: Facts, decision: Decision, word: Word, answer: str) -> NotAsked:

@@ -230,7 +230,9 @@ def test_what_it_was_granted_works(confined: Confined) -> None:
             "echo mine > a && mv a b && ln -s b c && cat c && chmod 700 b && : > b",
             'echo "$TMPDIR" && echo t > "$TMPDIR/t" && mkdir "$TMPDIR/locked" && : > "$TMPDIR/locked/f" && chmod 0 "$TMPDIR/locked"',
             "(sleep 60 & kill $!)",
-            python('import threading; a, b = socket.socketpair(); a.send(b"x"); t = threading.Thread(); t.start(); t.join()'),
+            python(
+                'import threading; a, b = socket.socketpair(); a.send(b"x"); t = threading.Thread(); t.start(); t.join()'
+            ),
             "cat < <(echo piped)",
         ]
     )
