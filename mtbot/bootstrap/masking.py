@@ -1,4 +1,4 @@
-"""A redactor for what must be said before, or because, the configuration cannot be read."""
+"""The masker for what is said before any configuration could be read."""
 
 from collections.abc import Mapping
 
@@ -6,6 +6,6 @@ from mtbot.redaction.environment import secret_env_names
 from mtbot.redaction.mask import Redactor
 
 
-def early_redactor(environ: Mapping[str, str]) -> Redactor:
-    """It knows the formats and the secrets of ``environ``; its fingerprints mean nothing to any other."""
+def unread_masker(environ: Mapping[str, str]) -> Redactor:
+    """A masker that knows the secrets of ``environ`` and no others; its marks compare with no other process's."""
     return Redactor(secret_env_names(environ), b"unread")
