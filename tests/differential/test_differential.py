@@ -25,7 +25,7 @@ DRAWN, SPOILED = 1_500, 500
 def namespaces() -> None:
     """Without namespaces nothing here can be run safely; the machine's lack is named."""
     if sandbox.way() is None:
-        pytest.skip("this machine makes no namespaces (unshare): the differential test has no sandbox")
+        pytest.skip("needs: namespaces (unshare) for the sandbox")
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,9 +44,9 @@ def programs() -> Path | None:
 def lacking() -> str:
     """Why no server can be started here; empty if one can."""
     if programs() is None:
-        return "PostgreSQL is not installed"
+        return "PostgreSQL"
     if os.geteuid() == 0 and not any(entry.pw_name == "postgres" for entry in pwd.getpwall()):
-        return "PostgreSQL does not run as root, and there is no user postgres"
+        return "the user postgres, since PostgreSQL does not run as root"
     return ""
 
 

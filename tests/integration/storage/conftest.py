@@ -25,7 +25,7 @@ def postgres() -> Iterator[cluster.Cluster]:
     """A PostgreSQL server; what needs it is skipped by name where there is none."""
     lacking = cluster.lacking()
     if lacking:
-        pytest.skip(lacking)
+        pytest.skip(f"needs: {lacking}")
     running = cluster.start()
     yield running
     cluster.stop(running)
