@@ -162,7 +162,8 @@ def _lift_cd(commands: tuple[LexedCommand, ...]) -> Literal:
 
 
 def _is_plain_directory(word: str) -> bool:
-    if not word or word[0] == "-":
+    if not word or word[0] in "-~":
+        # a ~ is in quotes here: bash enters a directory of that very name, a look-up would go to the home
         return False
     parts = [part for part in word.split("/") if part not in ("", ".")]
     while parts and parts[0] == "..":

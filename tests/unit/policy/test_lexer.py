@@ -242,3 +242,11 @@ def test_canonical_form_is_a_fixed_point(text: str) -> None:
 def test_quoted_word_is_read_back_as_itself(word: str) -> None:
     """Any printable word survives quoting."""
     assert lex(f"echo {quote(word)}") == Literal((LexedCommand(("echo", word)),))
+
+
+@pytest.mark.parametrize("word", ["'~'", "'~/x'", '"~op/x"'])
+def test_a_quoted_tilde_is_no_directory_to_lift(word: str) -> None:
+    """Bash enters a directory of that very name, so the cd stays a command that no rule covers."""
+    literal = lex(f"cd {word} && ls")
+    assert isinstance(literal, Literal)
+    assert (literal.cd, literal.commands[0].argv) == (None, ("cd", word[1:-1]))
