@@ -51,6 +51,12 @@ class ArgvPattern:
         pairs_match = all(_word_matches(pattern, word) for pattern, word in zip(fixed, argv, strict=False))
         return pairs_match and all(_is_no_option(word) for word in argv[len(fixed) :])
 
+    def free(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+        """The words of a matching argv that a wildcard let through, told by their place, not by their text."""
+        fixed = self.words[:-1] if self.words[-1] == REST else self.words
+        starred = tuple(word for pattern, word in zip(fixed, argv, strict=False) if pattern == ONE)
+        return starred + argv[len(fixed) :]
+
 
 def parse(words: tuple[str, ...]) -> ArgvPattern:
     """Check a list of words; raises PatternError."""

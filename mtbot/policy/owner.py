@@ -70,12 +70,10 @@ def _by_regex(regex: str, *, contained: bool) -> Matcher:
 
 
 def _by_argv(pattern: argv_pattern.ArgvPattern) -> Matcher:
-    spelled = frozenset(pattern.words)
-
     def match(argv: Argv) -> Match | None:
         if not pattern.matches(argv):
             return None
-        return Match(_operands(tuple(word for word in argv[1:] if word not in spelled)))
+        return Match(_operands(pattern.free(argv)))
 
     return match
 

@@ -68,3 +68,17 @@ def test_knows_the_one_argv_that_it_names() -> None:
     assert ArgvPattern(("bash", "*")).exact is None
     assert ArgvPattern(("bash", "**")).exact is None
     assert ArgvPattern(("bash", "x.sh")).program == "bash"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "argv", "free"),
+    [
+        ("cat *", "cat cat", ("cat",)),
+        ("cp a *", "cp a a", ("a",)),
+        ("tar * x **", "tar tar x x tar", ("tar", "x", "tar")),
+        ("cat a", "cat a", ()),
+    ],
+)
+def test_what_a_wildcard_let_through_is_told_by_its_place(pattern: str, argv: str, free: tuple[str, ...]) -> None:
+    """A word that also stands elsewhere in the pattern was still not written there by the owner."""
+    assert parse(tuple(pattern.split())).free(tuple(argv.split())) == free

@@ -92,3 +92,10 @@ def test_a_broken_item_is_an_error_that_says_why(item: Item, said: str) -> None:
     with pytest.raises(ValueError, match=r"(?s).*") as caught:
         rule("allow[0]", item)
     assert said in str(caught.value)
+
+
+def test_a_wildcards_word_is_judged_even_if_the_pattern_holds_it_elsewhere() -> None:
+    """A file may be called as the program is."""
+    match = rule("allow[0]", Item(argv=("cat", "*"))).match(("cat", "cat"))
+    assert match is not None
+    assert match.operands == (Operand("cat"),)
