@@ -212,7 +212,7 @@ def _operand_trouble(operand: Operand, context: AllowContext) -> str | None:
     fact = context.paths.get(operand.word)
     if fact is None:
         return f"nobody looked where {operand.word} leads"
-    if sensitive.is_sensitive(fact.path, context.places):
+    if sensitive.is_sensitive(fact.path, context.places) or sensitive.is_repository_pointer(fact.path):
         return f"{fact.path} is sensitive"
     if any(sensitive.is_sensitive_name(part, context.places) for part in operand.word.split(":")[1:]):
         # a path inside something else: REVISION:PATH, HOST:PATH

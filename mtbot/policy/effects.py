@@ -21,6 +21,9 @@ _MAX_NAMED = 4
 MAX_WORDS = 256
 """Words of a command that are looked up when the owner has denied paths."""
 
+MAX_PROGRAMS = 64
+"""Programs of a command that are looked up."""
+
 _SCRIPT_RUNNERS = never.SHELLS | never.INTERPRETERS
 _TAKES_A_VALUE = frozenset({"-W", "-X", "-O", "-o", "--rcfile", "--init-file", "-r", "--require", "-I", "-L"})
 _MOVERS = frozenset({"env", "sudo", "run0", "systemd-run", "unshare", "nsenter", "chroot"})
@@ -39,7 +42,10 @@ class PathWant:
 
 @dataclass(frozen=True, slots=True)
 class Wants:
-    """The look-ups that the decision needs (see ``Facts`` for what each becomes)."""
+    """The look-ups that the decision needs (see ``Facts`` for what each becomes).
+
+    ``cut``: the owner's denied paths or commands call for more look-ups than one call gets.
+    """
 
     directory: str | None = None
     paths: tuple[str, ...] = ()
@@ -48,6 +54,7 @@ class Wants:
     programs: tuple[str, ...] = ()
     scripts: tuple[str, ...] = ()
     unbound: tuple[str, ...] = ()
+    cut: bool = False
     targets: tuple[PathWant, ...] = ()
 
 
@@ -96,9 +103,15 @@ def prepare(call: Call, spec: ToolSpec, rules: RuleSet) -> Prepared:
     programs = tuple(dict.fromkeys(c.argv[0].text for c in found.commands if c.argv and not c.argv[0].dynamic))
     if rules.denied_paths:
         words = dict.fromkeys(w.text for c in found.commands for w in (*c.argv, *(r.target for r in c.redirects)))
-        wants = replace(wants, paths=tuple(dict.fromkeys((*wants.paths, *words)))[:MAX_WORDS])
+        paths = tuple(dict.fromkeys((*wants.paths, *words)))
+        if len(paths) > MAX_WORDS:
+            # it is refused as it is; what would have been looked up for a rule needs no look
+            wants = replace(wants, trees=(), cut=True)
+        wants = replace(wants, paths=paths[:MAX_WORDS])
+    if rules.denied_commands and len(programs) > MAX_PROGRAMS:
+        wants = replace(wants, cut=True)
     unbound += scripts[MAX_SCRIPTS : MAX_SCRIPTS + _MAX_NAMED]
-    wants = replace(wants, programs=programs[:64], scripts=scripts[:MAX_SCRIPTS], unbound=unbound)
+    wants = replace(wants, programs=programs[:MAX_PROGRAMS], scripts=scripts[:MAX_SCRIPTS], unbound=unbound)
     return Prepared(call, spec, rules, wants, found, literal)
 
 

@@ -92,6 +92,9 @@ def _forbidden(prepared: Prepared, facts: Facts) -> Decision | None:
             return _refuse(
                 prepared, Stage.DENY, "denied_path", f"{word} lies in {entry}, listed under tools.denied_path"
             )
+    if prepared.wants.cut:
+        rule = "denied_path" if rules.denied_paths else "denied_command"
+        return _refuse(prepared, Stage.DENY, rule, f"it holds too many words to look up for tools.{rule}")
     return None
 
 
@@ -203,7 +206,8 @@ def _tool(prepared: Prepared, facts: Facts) -> Decision:
             prepared, TOOL_STAGE, f"{spec.name} carries no security metadata that can be trusted", "tool.metadata"
         )
     for target in facts.targets:
-        if sensitive.is_sensitive(target.path, rules.places):
+        pointer = target.write and sensitive.is_repository_pointer(target.path)
+        if pointer or sensitive.is_sensitive(target.path, rules.places):
             return _ask(prepared, TOOL_STAGE, f"{target.path} belongs to the sensitive files", "path.sensitive")
         if target.removed and facts.below.get(target.written) is Below.SENSITIVE:
             return _ask(prepared, TOOL_STAGE, f"{target.path} holds sensitive files", "path.sensitive")

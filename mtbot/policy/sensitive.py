@@ -35,8 +35,10 @@ _DIRECTORY_NAMES = words(""".ssh .gnupg secrets .secrets secret credentials .aws
 .config/helm .config/configstore .config/pip .config/nix .local/share/keyrings .local/share/systemd
 .local/share/mtclaw .mozilla .thunderbird .electrum .bitcoin .ethereum .husky .githooks
 library/keychains library/launchagents library/launchdaemons library/cookies .git/hooks .git/modules
-.git/worktrees .hg/store""")
-"""A directory of this name, and all below it, wherever it lies; two parts stand for parent and child."""
+.git/worktrees .hg/store .cargo/config .cargo/config.toml .cargo/credentials .cargo/credentials.toml
+.gradle .m2/settings.xml .m2/settings-security.xml .ipython .vim .emacs.d .config/nvim .config/direnv
+.config/stripe .tsh .fly .kaggle .dbt/profiles.yml .supabase .snowflake""")
+"""A directory (or file) of this name, and all below it, wherever it lies; parts stand for parent and child."""
 
 _FILE_PATTERNS = tuple(
     words(""".env* *.env env.local *.pem *.key *.p12 *.pfx *.p8 *.pk8 *.jks *.keystore *.bks *.kdb *.kdbx *.ppk
@@ -60,7 +62,7 @@ appsettings.*.json parameters.yml settings.local.json .bashrc .bash_profile .bas
 .pam_environment .gitconfig .curlrc .wgetrc .vimrc .exrc .nvimrc .nanorc .emacs .gdbinit .lldbinit
 .psqlrc .sqliterc .irbrc .pryrc .pythonrc .rprofile .screenrc .tmux.conf .mongorc.js .ripgreprc
 .condarc .envrc .direnvrc .python-version-hook sitecustomize.py usercustomize.py .pdbrc .forward
-.procmailrc .plan-hook .git-credential-cache .gitcookies""")
+.procmailrc .plan-hook .git-credential-cache .gitcookies *.pth .rpmmacros .databrickscfg .claude.json""")
 )
 _FILE_NAMES = re.compile("|".join(map(translate, _FILE_PATTERNS))).match
 """A file of such a name, wherever it lies."""
@@ -185,9 +187,16 @@ def is_sensitive(path: str, places: Places) -> bool:
         return True
     if any(f"{first}/{second}" in _DIRECTORY_NAMES for first, second in pairwise(parts)):
         return True
+    if any("/".join(three) in _DIRECTORY_NAMES for three in zip(parts, parts[1:], parts[2:], strict=False)):
+        return True
     if _is_git_control(parts):
         return True
     return bool(parts) and _FILE_NAMES(parts[-1]) is not None
+
+
+def is_repository_pointer(path: str) -> bool:
+    """Whether a path is a `.git` itself: a file of that name tells git to obey a configuration that lies elsewhere."""
+    return path.rstrip("/").rpartition("/")[2].lower() == ".git"
 
 
 def is_sensitive_name(name: str, places: Places) -> bool:

@@ -288,3 +288,9 @@ def test_public_reports_of_rules_that_covered_too_much() -> None:
         "e\\cho x",
     ):
         assert not isinstance(lex(text), Literal), text
+
+
+def test_a_git_pointer_is_no_operand() -> None:
+    """Whoever may copy something to .git chooses which configuration git obeys."""
+    answer = judge("cp a .git", on_paths("cp"), paths={"a": PathFact("/srv/app/a"), ".git": PathFact("/srv/app/.git")})
+    assert kind_of(answer) is WhyNot.OPERAND

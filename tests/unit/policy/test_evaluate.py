@@ -6,11 +6,12 @@ import pytest
 
 from mtbot.domain.call import Below, CallNeeds, Risk, Stage, TargetKind, ToolDefault, ToolSource, Verdict
 from mtbot.policy.deny import compile_rules
+from mtbot.policy.effects import MAX_PROGRAMS, MAX_WORDS
 from mtbot.policy.owner import Item, rule
 from mtbot.policy.readonly import PACKS
 from mtbot.policy.ruleset import Mode, Root, RootAccess, RuleSet
 from mtbot.policy.sensitive import Places
-from tests.unit.policy.calls import FETCH, READ, WRITE, decide, decide_tool, file_at
+from tests.unit.policy.calls import FETCH, READ, WRITE, decide, decide_tool, file_at, prepared_of
 
 TOUCH = RuleSet(allow=(rule("allow[0]", Item(argv=("touch", "*"))),))
 EVERYTHING = RuleSet(allow=(rule("allow[0]", Item(regex=".*")),), places=Places(home="/home/mtclaw"))
@@ -311,3 +312,39 @@ def test_what_runs_workspace_files_runs_contained_where_that_is_ready() -> None:
     )
     assert decide("make test", rules).profile == "host, NOT CONTAINED"
     assert decide("make test", EVERYTHING, containment_ready=True).profile == "contained"
+
+
+def test_more_words_than_are_looked_up_are_refused_where_paths_are_denied() -> None:
+    """A denied path behind many others would not be seen."""
+    rules = RuleSet(denied_paths=("/srv/vault",))
+    words = " ".join(f"a{number}" for number in range(MAX_WORDS - 1))
+    assert decide(f"cat {words}", rules).verdict is Verdict.ASK
+    decision = decide(f"cat {words} /srv/vault/x", rules)
+    assert (decision.verdict, decision.rule) == (Verdict.REFUSE, "denied_path")
+    assert decision.reason == "it holds too many words to look up for tools.denied_path"
+    assert decide(f"cat {words} b c").verdict is Verdict.ASK
+
+
+def test_more_programs_than_are_looked_up_are_refused_where_commands_are_denied() -> None:
+    """A denied command behind many others would not be seen."""
+    programs = "; ".join(f"a{number}" for number in range(MAX_PROGRAMS))
+    rules = RuleSet(denied_commands=frozenset({"restic"}))
+    assert decide(programs, rules).verdict is Verdict.ASK
+    decision = decide(f"{programs}; restic", rules)
+    assert (decision.verdict, decision.rule) == (Verdict.REFUSE, "denied_command")
+
+
+def test_no_tree_is_looked_at_for_a_text_that_is_refused_for_its_length() -> None:
+    """A tree beyond the bound has no resolved path to look below."""
+    rules = RuleSet(allow=PACKS["readonly"], denied_paths=("/srv/vault",))
+    wants = prepared_of("du " + " ".join(f"a{number}" for number in range(MAX_WORDS + 1)), rules).wants
+    assert (wants.cut, wants.trees, len(wants.paths)) == (True, (), MAX_WORDS)
+
+
+@pytest.mark.parametrize("kind", [TargetKind.FILE, TargetKind.MISSING])
+def test_a_file_that_points_git_elsewhere_is_written_after_a_yes(kind: TargetKind) -> None:
+    """Reading it is harmless."""
+    path = "/srv/work/sub/.git"
+    asked = decide_tool(WRITE, {"path": path}, ROOTS, file_at(path, write=True, kind=kind))
+    assert (asked.verdict, asked.rule) == (Verdict.ASK, "path.sensitive")
+    assert decide_tool(READ, {"path": path}, ROOTS, file_at(path)).verdict is Verdict.RUN

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtbot.policy.sensitive import Places, is_above_sensitive, is_sensitive, is_sensitive_name
+from mtbot.policy.sensitive import Places, is_above_sensitive, is_repository_pointer, is_sensitive, is_sensitive_name
 
 PLACES = Places(
     home="/home/op", own=("/home/op/.local/share/bot.db", "/etc/bot"), code=("/usr/local/bin", "/srv/ops/prompt.md")
@@ -133,6 +133,31 @@ SENSITIVE = [
     "/usr/local/bin/tool",
     "/srv/ops/prompt.md",
     "/home/op/.mtclaw/mtclaw.db",
+    "/home/op/.local/share/keyrings/login.keyring",
+    "/home/op/.local/share/systemd/user/x.service",
+    "/home/other/.local/share/mtclaw/mtclaw.db",
+    "/srv/app/.cargo/config.toml",
+    "/home/op/.cargo/credentials",
+    "/home/op/.cargo/credentials.toml",
+    "/home/op/.gradle/init.gradle",
+    "/home/op/.m2/settings.xml",
+    "/srv/venv/lib/python3/site-packages/x.pth",
+    "/home/op/.ipython/profile_default/startup/00.py",
+    "/home/op/.vim/plugin/x.vim",
+    "/home/op/.emacs.d/init.el",
+    "/home/op/.emacs",
+    "/home/op/.config/nvim/init.lua",
+    "/home/op/.config/direnv/direnvrc",
+    "/home/op/.config/stripe/config.toml",
+    "/home/op/.rpmmacros",
+    "/home/op/.tsh/keys",
+    "/home/op/.fly/config.yml",
+    "/home/op/.databrickscfg",
+    "/home/op/.kaggle/kaggle.json",
+    "/home/op/.claude.json",
+    "/home/op/.dbt/profiles.yml",
+    "/home/op/.supabase/access",
+    "/home/op/.snowflake/config.toml",
     "relative/path",
     "/srv/../etc/shadow",
     "/srv/./x",
@@ -174,6 +199,9 @@ ORDINARY = [
     "/usr/local/binary/x",
     "/srv/repo/.git",
     "/srv/history.md",
+    "/srv/share/keyrings/x",
+    "/srv/app/.cargo/registry/x",
+    "/home/op/.m2/repository/x.jar",
 ]
 
 
@@ -245,3 +273,18 @@ def test_never_raises(path: str) -> None:
     answer = is_sensitive(path, PLACES)
     assert isinstance(is_above_sensitive(path, PLACES), bool)
     assert answer or path.startswith("/")
+
+
+@pytest.mark.parametrize(
+    ("path", "pointer"),
+    [
+        ("/srv/app/.git", True),
+        ("/srv/app/.GIT/", True),
+        ("/srv/app.git", False),
+        ("/srv/.git/HEAD", False),
+        ("/", False),
+    ],
+)
+def test_knows_what_would_point_git_elsewhere(path: str, pointer: bool) -> None:
+    """A file named .git leads to a configuration of any name."""
+    assert is_repository_pointer(path) is pointer
