@@ -46,6 +46,7 @@ KINDS = {
     "format": _kind(r"[A-Za-z0-9_%{}().\[\]\\<>#@'\"+*|/,:;!?$& \t=-]*"),
     "stream": _kind(r"/dev/(null|stdout|stderr|stdin|fd/[012])"),
     "rev": _kind(r"[A-Za-z0-9_./][A-Za-z0-9_.:/@+=,~^{} -]*", Role.PATH),
+    "compared": _kind(r"(?!/)(?!(?:[^\n]*/)?\.\.(?:/|$))[A-Za-z0-9_.][A-Za-z0-9_.:/@+=,~^{} -]*", Role.CONTENT_BELOW),
     "path": _kind(r"-|(?!-)[^\n]+", Role.PATH),
     "file": _kind(r"(?!-)(?!.*://)[^\n]+", Role.PATH),
     "data": _kind(r"[A-Za-z0-9_./-]*[A-Za-z0-9_-][.](?:ya?ml|json|toml|xml|csv|tsv|props|properties)", Role.PATH),

@@ -25,7 +25,7 @@ from mtbot.policy.readonly_refs import REFS
 from mtbot.policy.readonly_services import SERVICES
 from mtbot.policy.readonly_text import TEXT
 from mtbot.policy.readonly_tools import TOOLS
-from mtbot.policy.readonly_versions import VERSIONS
+from mtbot.policy.readonly_versions import VERSIONS, without_choosers
 from mtbot.policy.words import words
 
 ON_HOST = words("""acpi chronyc lsof lsusb nvidia-smi ntpq sar users w
@@ -33,6 +33,9 @@ apk apt apt-cache brew dnf flatpak gem npm pacman pip pip3 snap yum
 ansible ansible-config ansible-console ansible-doc ansible-galaxy ansible-inventory ansible-playbook ansible-pull ansible-vault
 docker helm kubectl podman uv""")
 """Programs of the groups below that cannot look contained: they ask a service, need a device or settings in HOME."""
+
+INSTALLED = words("fd fdfind rg jq yq supervisorctl fail2ban-client")
+"""Programs of the system's own groups that are no part of a system, and so may come through a version chooser."""
 
 
 def confinable(rules: tuple[AllowRule, ...]) -> tuple[AllowRule, ...]:
@@ -45,15 +48,18 @@ def confinable(rules: tuple[AllowRule, ...]) -> tuple[AllowRule, ...]:
     )
 
 
+def _installed(rules: tuple[AllowRule, ...]) -> tuple[AllowRule, ...]:
+    return tuple(
+        guarded for rule in rules for guarded in (without_choosers((rule,)) if rule.program in INSTALLED else (rule,))
+    )
+
+
 READONLY: tuple[AllowRule, ...] = (
-    *confinable((*FILES, *TEXT, *CODE, *GIT, *REFS, *MACHINES, *PACKAGES, *ARCHIVES, *TOOLS, *VERSIONS)),
-    *SERVICES,
+    *confinable((*_installed(FILES), *_installed(TEXT), *CODE, *GIT, *REFS, *MACHINES, *ARCHIVES)),
+    *confinable(without_choosers((*PACKAGES, *TOOLS, *VERSIONS))),
+    *_installed(SERVICES),
     *NETWORK,
-    *CONTAINERS,
-    *CLUSTER,
-    *FORGES,
-    *CLOUD,
-    *GCLOUD,
+    *without_choosers((*CONTAINERS, *CLUSTER, *FORGES, *CLOUD, *GCLOUD)),
     *MAC,
 )
 

@@ -6,7 +6,7 @@ A tar archive's name may not hold a colon: tar would log in to the host in front
 import re
 
 from mtbot.policy.allow_rule import AllowRule, Argv, Match, Operand
-from mtbot.policy.grammar import any_of, grammar
+from mtbot.policy.grammar import Read, any_of, grammar
 from mtbot.policy.readonly_entry import entry, flat
 
 _TAR_LETTERS = re.compile(r"-?[tvzjJaf]*t[tvzjJaf]*|-?[tvzjJaf]+")
@@ -49,6 +49,17 @@ def _match_tar(argv: Argv) -> Match | None:
     if not lists or archive is None or ":" in archive or archive.startswith("-"):
         return None
     return Match((Operand(archive),))
+
+
+_TO_STDOUT = frozenset({"-c", "--stdout", "--to-stdout"})
+_LOOKS = frozenset({"-l", "--list", "-t", "--test"})
+
+
+def _keeps_the_file(read: Read) -> bool:
+    """Of several modes most of these programs take the last: `-td` would replace the file. So one mode only."""
+    looks, out = not _LOOKS.isdisjoint(read.options), not _TO_STDOUT.isdisjoint(read.options)
+    unpacks = not read.options.isdisjoint({"-d", "--decompress"})
+    return out and not looks if unpacks else out or looks
 
 
 ARCHIVES: tuple[AllowRule, ...] = (
@@ -109,7 +120,7 @@ ARCHIVES: tuple[AllowRule, ...] = (
                 grammar(
                     "-ltcdvqf123456789 --list --test --stdout --to-stdout --decompress --verbose --quiet",
                     "path*",
-                    also=any_of("-l", "-t", "-c", "--list", "--test", "--stdout", "--to-stdout"),
+                    also=_keeps_the_file,
                 ),
                 environment=(
                     ("GZIP", ""),
@@ -121,6 +132,12 @@ ARCHIVES: tuple[AllowRule, ...] = (
                 ),
                 permits=("gzip -l a.gz", "gunzip -c a.gz", "gzip -dc a.gz", "xz -l a.xz", "bzip2 -t a.bz2"),
                 refuses=(
+                    "xz -td a.xz",
+                    "bzip2 -td a.bz2",
+                    "zstd -ld a.zst",
+                    "xz --test --decompress a.xz",
+                    "unxz -t -d a.xz",
+                    "zstd -tdc a.zst",
                     "gzip a",
                     "gunzip a.gz",
                     "gzip -r -c x",

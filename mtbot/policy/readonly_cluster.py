@@ -36,7 +36,8 @@ _WITHOUT_SPEC = re.compile(
     r"(?:wide|name|(?:jsonpath|go-template)=['\"]?(?:\{\}|(?:[A-Za-z ]|\\n|\\t|\{(?:range |end)?[.@]?(?:items\[\*\])?(?:[.](?:metadata|status)[A-Za-z.*\[\]0-9]*)?\})*)['\"]?)"
 )
 
-_CUBE = grammar("-n:name --namespace:name --context:item --cluster:item --request-timeout:name -v:num")
+_CUBE = grammar("-n:name --namespace:name --context:item --cluster:item --request-timeout:name -v:([0-5])")
+"""From -v 6 on requests are shown, and with them what they carry."""
 
 _CUBE_OPTIONS = "-n:name --namespace:name --context:item --cluster:item --request-timeout:name -A --all-namespaces?(true|false) -l:words --selector:words --field-selector:words --no-headers?(true|false) --show-labels --sort-by:format -w --watch --watch-only --chunk-size:num --ignore-not-found --help -h"
 

@@ -190,9 +190,8 @@ _SHOW = flat(
                 "-abBcdeEiNnqrsStuwyZ123p -U:num -C:num -W:num -x:text --color?(never|auto|always) --unified?num --context?num --brief --recursive"
                 " --ignore-case --ignore-all-space --ignore-space-change --ignore-blank-lines --new-file --side-by-side --suppress-common-lines"
                 " --width:num --report-identical-files --text --strip-trailing-cr --exclude:text --bytes:size --verbose --silent --quiet --help --version",
-                "path path",
-                deepens="-r --recursive",
-                deep=Role.CONTENT_BELOW,
+                # of two directories the files in them are compared, whole ones with -N
+                "content content",
             ),
             permits=("diff -u a b", "diff -r a b", "cmp -s a b", "comm -12 a b"),
             refuses=(

@@ -139,12 +139,11 @@ _GH = flat(
             ("gh search repos --web cli", "gh search code -w x"),
         ),
         _gh(
-            "status / auth status / config list / config get",
+            "status / auth status / config list",
             grammar(
                 "-o:item --org:item -e:item --exclude:item --hostname:(github[.]com) -h:(github[.]com) --host:(github[.]com) --active",
-                "([a-z_]+)?",
             ),
-            ("gh status", "gh auth status", "gh config get git_protocol"),
+            ("gh status", "gh auth status", "gh config list --host github.com"),
             (
                 "gh auth status --show-token",
                 "gh auth token",
@@ -153,6 +152,12 @@ _GH = flat(
                 "gh auth login",
                 "gh browse",
             ),
+        ),
+        _gh(
+            "config get",
+            grammar("", "(git_protocol|editor|prompt|pager|browser)"),
+            ("gh config get git_protocol",),
+            ("gh config get oauth_token", "gh config get -h github.com oauth_token", "gh config get"),
         ),
         _gh(
             "browse",

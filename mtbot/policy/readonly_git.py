@@ -82,6 +82,7 @@ def git(
 
 
 _REVISIONS = "rev*"
+_DIFF_OPTIONS = f"{_DIFF} --cached --staged -t -r --root -m -c -0123456789"
 
 GIT: tuple[AllowRule, ...] = flat(
     (
@@ -135,13 +136,29 @@ GIT: tuple[AllowRule, ...] = flat(
             ),
         ),
         git(
-            "git diff / git diff-tree / git diff-index / git diff-files / git range-diff",
-            grammar(f"{_DIFF} --cached --staged -t -r --root -m -c -0123456789", _REVISIONS),
+            "git diff",
+            grammar(_DIFF_OPTIONS, "rev?"),
+            ("git diff", "git diff --stat HEAD^", "git diff --cached -- a.py", "git diff main...dev"),
+            ("git diff --no-index a", "git diff /srv/empty /home/x", "git diff a ../b"),
+        ),
+        git(
+            "git diff",
+            # two words outside a repository are two paths, and of two directories every file is shown
+            grammar(_DIFF_OPTIONS, "compared compared+"),
+            ("git diff main dev", "git diff HEAD -- a.py", "git diff HEAD^ HEAD src/a.py"),
             (
-                "git diff",
-                "git diff --stat HEAD^",
-                "git diff --cached -- a.py",
-                "git diff main...dev",
+                "git diff /srv/empty /home/x",
+                "git diff a /etc",
+                "git diff a ..",
+                "git diff a ../b",
+                "git diff a b/../../c",
+                "git diff a b/..",
+            ),
+        ),
+        git(
+            "git diff-tree / git diff-index / git diff-files / git range-diff",
+            grammar(_DIFF_OPTIONS, _REVISIONS),
+            (
                 "git diff-tree -p HEAD",
                 "git diff-files",
                 "git diff-index HEAD",

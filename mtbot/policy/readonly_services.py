@@ -160,10 +160,17 @@ SERVICES: tuple[AllowRule, ...] = flat(
             ),
         ),
         entry(
-            "last / lastb / lastlog / who",
+            "last / lastb / who",
             grammar("-aFiwxRbdHlmqrsTt -n:num -0123456789 -u:name", "name*"),
-            permits=("last -n 10", "lastlog -u root", "who -a", "lastb -10"),
-            refuses=("last -f file", "lastlog -C -u x", "lastlog --clear", "who --x"),
+            permits=("last -n 10", "who -a", "lastb -10"),
+            refuses=("last -f file", "who --x"),
+        ),
+        entry(
+            "lastlog",
+            grammar("-b:num -t:num -u:name -h"),
+            permits=("lastlog", "lastlog -u root", "lastlog -t 5"),
+            # -R takes another root directory, and the libraries in it
+            refuses=("lastlog -C -u x", "lastlog --clear", "lastlog -R x", "lastlog -S -u x", "lastlog x"),
         ),
         entry(
             "fail2ban-client status / supervisorctl status / monit status / zpool status / zpool list / zfs list",

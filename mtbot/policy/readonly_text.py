@@ -190,9 +190,20 @@ _STREAM = flat(
         ),
         entry(
             "xxd",
-            grammar("-abeipuCE -c:num -g:num -l:size -s:size -o:num -n:text -d -v -h --help --version", "path?"),
+            grammar(
+                "-a -b -e -i -p -ps -u -C -E -c:num -g:num -l:size -s:size -o:num -n:text -d -v -h --help --version",
+                "path?",
+                whole_words=True,
+            ),
             permits=("xxd -p f", "xxd -l 64 f", "xxd --help"),
-            refuses=("xxd -r dump out", "xxd f out", "xxd --revert f"),
+            refuses=(
+                "xxd -r dump out",
+                "xxd f out",
+                "xxd --revert f",
+                # the first letters of a word decide: -in is -i, and what follows is a file to write
+                "xxd -in f out",
+                "xxd -ic 5 out",
+            ),
         ),
         entry(
             "od / hexdump / hd",

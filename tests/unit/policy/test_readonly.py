@@ -82,7 +82,7 @@ REVIEWED = {
         systemctl top vdir yq""",
     "--output=x": "df findmnt journalctl lsblk",
     # for fd: only names that end in .xec
-    "-exec x": "egrep fd fdfind fgrep gh git grep rg",
+    "-exec x": "egrep fd fdfind fgrep git grep rg",
     "--exec x": "",
     "--pre=x": "",
     # follow, format, force to the standard output, show files, print the name, an offer of images
@@ -90,7 +90,7 @@ REVIEWED = {
         kubectl ls lsblk lzcat lzma pgrep pidof pip pip3 podman podman-compose readlink realpath rpm seq sleep sort stat tail tree unlzma
         unxz unzstd vdir xz xzcat zcat zstd zstdcat""",
     # tabs, time formats, kinds of file systems
-    "-T x": "cat df egrep fgrep findmnt grep last lastb lastlog lsblk nl rev rg tac who zipinfo",
+    "-T x": "cat df egrep fgrep findmnt grep last lastb lsblk nl rev rg tac who zipinfo",
     # columns, colour, context, copies in a difference, a check
     "-C x": "dir dnf git hd hexdump jq ls nm od ps readelf size sort strings tr tree vdir xxd yum",
     # letters that stand for other options
@@ -153,6 +153,9 @@ def test_only_reviewed_programs_take_an_option_of_that_look(option: str) -> None
     apt install x|dpkg -i x|rpm -i x|rpm -qp http://x|snap install x|brew install x|file -C -m x|file -f list|wc --files0-from=f|du --files0-from=f|du -X f|cat /etc/shadow
     cat /proc/self/environ|cat /proc/1/environ|head /dev/sda|ls /home/op/.ssh|cat .env|cat .git/config|ls .git/hooks|grep x /home/op/.bashrc|cat /home/op/.aws/credentials|du /home/op|find /
     rg x /home/op|grep -r x /etc|grep -rn x /|tree /root|ls -R /home|lsof -i @evil|getent shadow|getent hosts evil|last ../x|yarn --version|cargo --version|python3 -m json.tool|python3 --version x|curl https://x|ping x|dig x
+    xxd -in a b|xxd -ic 5 b|xz -td a.xz|bzip2 -td a|zstd -td a|zstd -ld a|xz --test --decompress a|unxz -t -d a|bunzip2 -dt a|git diff /srv/empty /home/u
+    git diff a ../b|git diff a b/../../c|git diff a ..|ruff check --no-fix src|ruff check --isolated src|gh config get -h github.com oauth_token|gh config get oauth_token
+    kubectl -v 6 get pods|kubectl -v=9 get pods|kubectl get pods -o name -v 9|lastlog -R x|lastlog -RC x
     xargs cat|env|printenv|history|less f|man ls|ssh h ls|sudo ls|bash -c ls|watch ls|nohup ls|timeout 1 ls|time ls|test -v x|printf -v x y|printf %n x|command ls|type -P x/y
     """.replace("\n", "|").split("|"),
 )
@@ -207,7 +210,17 @@ def test_search_ignores_a_configuration_file() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["grep -r x", "grep -rn x src", "rg x", "rg --files", "diff -r a b", "helm show values a/b", "helm template x ./c"],
+    [
+        "grep -r x",
+        "grep -rn x src",
+        "rg x",
+        "rg --files",
+        "diff -r a b",
+        "diff -N a b",
+        "git diff a b",
+        "helm show values a/b",
+        "helm template x ./c",
+    ],
 )
 def test_recursive_readers_say_that_contents_are_read(text: str) -> None:
     """What lies below has to be known before contents are read."""
@@ -218,3 +231,33 @@ def test_recursive_readers_say_that_contents_are_read(text: str) -> None:
 def test_recursive_listers_say_that_names_are_shown(text: str) -> None:
     """What lies below has to be known before names are shown."""
     assert roles_of(text) == {Role.NAMES_BELOW}
+
+
+@pytest.mark.parametrize(
+    ("program", "variables"),
+    [
+        ("pip", {"PYENV_VERSION": "system", "ASDF_PYTHON_VERSION": "system", "MISE_PYTHON_VERSION": "system"}),
+        ("pip3", {"PYENV_VERSION": "system", "ASDF_PYTHON_VERSION": "system", "MISE_PYTHON_VERSION": "system"}),
+        ("black", {"PYENV_VERSION": "system", "ASDF_PYTHON_VERSION": "system", "MISE_PYTHON_VERSION": "system"}),
+        ("supervisorctl", {"PYENV_VERSION": "system"}),
+        ("gem", {"RBENV_VERSION": "system", "ASDF_RUBY_VERSION": "system", "MISE_RUBY_VERSION": "system"}),
+        ("npm", {"NODENV_VERSION": "system", "ASDF_NODEJS_VERSION": "system", "VOLTA_BYPASS": "1"}),
+        ("go", {"GOENV_VERSION": "system", "GOTOOLCHAIN": "local"}),
+        *((program, {}) for program in ("kubectl", "terraform", "gh", "jq", "rg", "fd", "python3")),
+    ],
+)
+def test_a_version_chooser_obeys_no_file_of_the_directory(program: str, variables: dict[str, str]) -> None:
+    """Such a file may name a directory to take the program from; the file that is asked for cannot exist."""
+    rules = [rule for rule in READONLY if rule.program == program]
+    assert rules
+    for rule in rules:
+        forced = dict(rule.environment)
+        assert len(forced) == len(rule.environment)
+        assert variables.items() <= forced.items()
+        assert forced["MISE_NO_CONFIG"] == "1"
+        for name in (
+            "ASDF_TOOL_VERSIONS_FILENAME",
+            "ASDF_DEFAULT_TOOL_VERSIONS_FILENAME",
+            "MISE_OVERRIDE_TOOL_VERSIONS_FILENAMES",
+        ):
+            assert len(forced[name]) > 255
