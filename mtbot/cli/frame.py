@@ -75,9 +75,9 @@ class Frame:
 
     def clean(self, text: str) -> str:
         """``text`` masked and without control characters; without a configuration only what any start knows is masked."""
-        from mtbot.bootstrap.masking import early_redactor
+        from mtbot.bootstrap.masking import unread_masker
 
-        redactor = self.loaded.redactor if self.loaded else early_redactor(os.environ)
+        redactor = self.loaded.redactor if self.loaded else unread_masker(os.environ)
         return "".join(char if char.isprintable() or char == "\n" else "�" for char in redactor.mask(text))
 
     def close(self) -> None:
