@@ -21,7 +21,7 @@ PYTEST_ARGS ?=
 APP := $(HOME)/.local/share/mtclaw/venv
 LINKS := $(HOME)/.local/bin
 
-.PHONY: help demo install uninstall test check format docs fuzz mutants bench lock clean
+.PHONY: help demo install uninstall test check format docs fuzz crash mutants bench lock clean
 
 help: ## list these targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/\1 \2/p' Makefile | while read -r name text; do printf 'make %-10s %s\n' "$$name" "$$text"; done
@@ -67,12 +67,16 @@ docs: .venv/dev.stamp .venv/package.stamp ## write the generated example and ref
 fuzz: .venv/dev.stamp .venv/package.stamp ## compare original and canonical commands in real bash, at length
 	$(BIN)/python -m tests.differential.fuzz --count 50000
 
+crash: .venv/dev.stamp .venv/package.stamp ## kill the gateway at 200 instants and look at what it says afterwards
+	MTCLAW_TEST_RANDOM_KILLS=200 $(BIN)/python -m pytest tests/crash
+
 mutants: .venv/dev.stamp .venv/package.stamp ## remove each rule and check in turn; each must fail a test
 	$(BIN)/python -m tests.mutants.run
 
 bench: .venv/dev.stamp .venv/package.stamp ## time what the design promises
 	$(BIN)/python -m benchmarks.exec
 	$(BIN)/python -m benchmarks.policy tests/corpus/*.jsonl
+	$(BIN)/python -m benchmarks.storage
 
 lock: ## resolve both locks anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet \
