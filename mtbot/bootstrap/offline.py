@@ -23,9 +23,9 @@ from mtbot.redaction.mask import Redactor
 
 if TYPE_CHECKING:
     from mtbot.approvals.desk import Desk
+    from mtbot.bootstrap.stores import Stores
     from mtbot.storage.engine import Database
     from mtbot.storage.place import Place
-    from mtbot.bootstrap.stores import Stores
 
 
 @dataclass(frozen=True, slots=True)
