@@ -86,7 +86,7 @@ CUTS: tuple[Cut, ...] = (
         "if False:",
     ),
     _lexer("cd through ..", 'return ".." not in parts', "return True"),
-    _lexer("cd to an option", 'if not word or word[0] == "-":', "if not word:"),
+    _lexer("cd to an option", 'if not word or word[0] in "-~":', "if not word:"),
     _lexer("quote of a quote", '.replace("\'", "\'\\"\'\\"\'")', ""),
     _allow("second reader", "if second_reading != literal.argvs():", "if False:"),
     _allow("sensitive directory", "if sensitive.is_sensitive(context.directory, context.places):", "if False:"),
@@ -107,7 +107,8 @@ CUTS: tuple[Cut, ...] = (
         '    if fact is None:\n        return f"nobody',
         '    if fact is None:\n        return None\n    if False:\n        return f"nobody',
     ),
-    _allow("sensitive operand", "    if sensitive.is_sensitive(fact.path, context.places):", "    if False:"),
+    _allow("sensitive operand", "    if sensitive.is_sensitive(fact.path, context.places) or", "    if"),
+    _allow("pointer operand", " or sensitive.is_repository_pointer(fact.path):", ":"),
     _allow(
         "above something sensitive", "    if sensitive.is_above_sensitive(fact.path, context.places):", "    if False:"
     ),
@@ -134,7 +135,7 @@ CUTS: tuple[Cut, ...] = (
     _evaluate("read-only root", "if target.write and root.access is RootAccess.READ:", "if False:"),
     _evaluate("special files", "if target.kind is TargetKind.OTHER:", "if False:"),
     _evaluate("metadata", "if not _vetted(prepared, facts):", "if False:"),
-    _evaluate("sensitive file", "if sensitive.is_sensitive(target.path, rules.places):", "if False:"),
+    _evaluate("sensitive file", "if pointer or sensitive.is_sensitive(target.path, rules.places):", "if False:"),
     _evaluate(
         "tainted fetch",
         "if spec.target_arg is not None and facts.tainted and not _known_page(prepared, facts):",
