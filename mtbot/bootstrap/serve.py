@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import structlog
 
@@ -16,7 +16,7 @@ from mtbot.bootstrap.engine import Engine, build_engine
 from mtbot.bootstrap.offline import Loaded, place_of, work
 from mtbot.bootstrap.people import local_person
 from mtbot.bootstrap.system import home_directory
-from mtbot.domain.errors import ConfigError, ConsentError, StateError
+from mtbot.domain.errors import ChatGone, ConfigError, ConsentError, StateError, Unreachable
 from mtbot.domain.ids import ApprovalId, BotName, ChatId, ThreadId
 from mtbot.domain.record import ApprovalState, OutboxItem, OutKind, Ruling, Via
 from mtbot.domain.turn import SYSTEM, Address, Inbound, InboundKind, SourceRef, SurfaceName
@@ -25,6 +25,10 @@ from mtbot.processes.runner import Runner
 from mtbot.processes.spawning import SpawnerProcess
 from mtbot.storage.files import make_private_directory
 from mtbot.storage.lock import InstanceLock
+
+if TYPE_CHECKING:
+    from mtbot.channels.telegram.show import TelegramWay
+    from mtbot.channels.telegram.transport import Transport
 
 _log = structlog.get_logger()
 
@@ -196,7 +200,7 @@ async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver
     try:
         ran = await build_scheduler(engine).run_now(job, loaded.clock.now_ms(), deliver=deliver)
         if deliver and holder is None:
-            await _deliver_rest(engine, job.bot)
+            await _deliver_rest(engine)
         return ran.text if ran else "(that occurrence has run already)"
     finally:
         await engine.lanes.drain(10.0)
@@ -206,20 +210,48 @@ async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver
         await engine.close()
 
 
-async def _deliver_rest(engine: Engine, bot: BotName) -> None:
-    """No gateway is there to send it: send what is queued from here."""
-    from mtbot.bootstrap.online import open_transport
-    from mtbot.channels.telegram.pace import Pace
-    from mtbot.channels.telegram.show import TelegramWay
+class _EachBot:
+    """The way out of whichever bot an item belongs to, connected when its first item comes."""
 
-    transport = open_transport(engine.loaded, bot)
-    way = TelegramWay(transport, Pace(asyncio.get_running_loop().time))
-    engine.board.ways[SurfaceName.PRIVATE] = way
-    engine.board.ways[SurfaceName.GROUP] = way
+    def __init__(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        self._opened: dict[BotName, tuple[Transport, TelegramWay]] = {}
+
+    async def deliver(self, item: OutboxItem, message: int | None) -> int | None:
+        """Hand on. Unreachable without the bot's token, so that the row stays; ChatGone without the bot."""
+        from mtbot.bootstrap.online import open_transport
+        from mtbot.channels.telegram.pace import Pace
+        from mtbot.channels.telegram.show import TelegramWay
+
+        bot = item.address.bot
+        if bot not in self._loaded.settings.channels.telegram.bots:
+            raise ChatGone(f"there is no bot called {bot} any more")
+        if bot not in self._opened:
+            try:
+                transport = open_transport(self._loaded, bot)
+            except ConfigError as error:
+                raise Unreachable(str(error)) from error
+            self._opened[bot] = transport, TelegramWay(transport, Pace(asyncio.get_running_loop().time))
+        return await self._opened[bot][1].deliver(item, message)
+
+    async def answer_press(self, bot: BotName, press_id: str, note: str) -> None:
+        """Nothing: no press arrives where nothing is listened to."""
+
+    async def close(self) -> None:
+        """Let every connection go."""
+        for transport, _way in self._opened.values():
+            await transport.close()
+
+
+async def _deliver_rest(engine: Engine) -> None:
+    """No gateway is there to send it: send what is queued from here."""
+    ways = _EachBot(engine.loaded)
+    engine.board.ways[SurfaceName.PRIVATE] = ways
+    engine.board.ways[SurfaceName.GROUP] = ways
     try:
         await engine.outbox.close(30.0)
     finally:
-        await transport.close()
+        await ways.close()
 
 
 async def send_text(loaded: Loaded, text: str, chat: int, thread: int | None, bot: str | None) -> None:

@@ -80,13 +80,6 @@ class SessionKind(StrEnum):
     EPHEMERAL = "ephemeral"
 
 
-class OnAsk(StrEnum):
-    """What becomes of a call in a job that would need a person's yes."""
-
-    REFUSE = "refuse"
-    PARK = "park"
-
-
 def _target_chat(value: object, info: ValidationInfo) -> ChatId:
     text = str(value)
     if isinstance(value, bool) or not isinstance(value, int | str) or text in {"", "*"}:
@@ -117,9 +110,6 @@ class JobSettings(Section):
     session: SessionKind = key(SessionKind.PERSISTENT, says="Whether a run sees the earlier runs.")
     timeout: Annotated[float, duration("24h")] = key("10m", says="Longest run.")
     deliver_to: DeliverTo | None = key(None, says="Where the result goes; without it, only into the record.")
-    on_ask: OnAsk = key(
-        OnAsk.REFUSE, says="A call that needs a yes: refuse it at once, or park it until somebody decides."
-    )
 
     @field_validator("schedule")
     @classmethod
@@ -151,9 +141,6 @@ class CronSettings(Section):
     enabled: Flag = key(default=False, says="Whether jobs run at all.")
     timezone: Annotated[Word, AfterValidator(_zone), Rule("IANA zone name, or Local")] = key(
         "Local", says="Zone of every schedule: an IANA name, or Local for the host's."
-    )
-    approval_timeout: Annotated[float, duration("7d")] = key(
-        "12h", says="How long the question of a parked job stays open."
     )
     jobs: tuple[JobSettings, ...] = key((), says="The jobs.")
 

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from mtbot.bootstrap.offline import load_all, work
+from mtbot.domain.ids import BotName, ChatId
+from mtbot.domain.record import OutboxItem, OutKind
+from mtbot.domain.turn import Address, SurfaceName
 from mtbot.simulator.script import call, say
 from tests.contract.stage import HERE, MTCLAW, Said, Setting, open_stage
 
@@ -222,6 +226,20 @@ async def test_a_job_run_by_hand(tmp_path: Path) -> None:
             assert (apart.status, apart.out) == (0, "Apart.\n")
         unknown = await stage.cli("cron", "run", "daily")
         assert (unknown.status, "there is no job daily" in unknown.err) == (1, True)
+
+
+async def test_a_job_run_by_hand_sends_nothing_by_a_bot_that_it_is_not_for(tmp_path: Path) -> None:
+    """What waits for another bot is not said by the job's own, whose chats others read."""
+    async with open_stage(tmp_path, [say("All well.")], start=False) as stage:
+        loaded = load_all(str(stage.config))
+        office = await work(loaded)
+        elsewhere = Address(SurfaceName.PRIVATE, BotName("other"), ChatId(1001))
+        item = OutboxItem(OutKind.NOTICE, elsewhere, loaded.redactor.mask("for another bot"))
+        await office.stores.outbox.put(item, now_ms=loaded.clock.now_ms())
+        await office.db.close()
+        assert (await stage.cli("cron", "run", "nightly", "--deliver")).status == 0
+        assert [text for text in stage.bot_texts() if "for another" in text] == []
+        assert [text for text in stage.bot_texts() if "All well" in text] != []
 
 
 async def test_a_conversation_is_listed_shown_and_removed(tmp_path: Path) -> None:
