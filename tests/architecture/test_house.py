@@ -18,6 +18,7 @@ PROMISED = (
     "format",
     "docs",
     "fuzz",
+    "crash",
     "mutants",
     "bench",
     "lock",
