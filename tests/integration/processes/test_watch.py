@@ -1,9 +1,11 @@
 """The gateway does not wait for ever for a spawner or a supervisor that has fallen silent."""
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -50,8 +52,10 @@ async def test_a_supervisor_that_stays_silent_is_killed(impatient: Runner) -> No
     watched.close()
 
 
-async def test_a_supervisor_that_cannot_be_woken_is_killed(impatient: Runner) -> None:
+async def test_a_supervisor_that_cannot_be_woken_is_killed(impatient: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     """With spawner and supervisor kept asleep the gateway kills the supervisor first, and the call still ends."""
+    # Even a moment awake can be enough to end the command in order, and then there is nothing to kill.
+    monkeypatch.setattr(module, "_WAKE_CHECK", -1)
     old, heard = impatient.pid(), Heard()
     running = asyncio.ensure_future(impatient.run(shell("echo $PPID; sleep 600", timeout=0.5), heard))
     (supervisor,) = await heard.pids(1)
@@ -67,19 +71,25 @@ async def test_a_supervisor_that_cannot_be_woken_is_killed(impatient: Runner) ->
     watched.close()
 
 
-async def test_a_spawner_that_cannot_be_woken_is_replaced(impatient: Runner) -> None:
+async def test_a_spawner_that_cannot_be_woken_is_replaced(impatient: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     """If nothing helps, the spawner is killed: the call ends as lost and the next one runs."""
+    # Even a moment awake can be enough for it to fork what it was asked for.
+    monkeypatch.setattr(module, "_WAKE_CHECK", -1)
     old = impatient.pid()
     await impatient.run(shell("true"))
+    os.kill(old, signal.SIGSTOP)
+    assert await eventually(lambda: Path(f"/proc/{old}/stat").read_text().rpartition(")")[2].split()[0] == "T")
 
     async def keep_stopped() -> None:
         while impatient.pid() == old and impatient.alive:
-            os.kill(old, signal.SIGSTOP)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(old, signal.SIGSTOP)
             await asyncio.sleep(0.001)
 
     keeper = asyncio.ensure_future(keep_stopped())
-    ends = await asyncio.gather(*(impatient.run(shell("exit 3", name=str(n))) for n in range(3)))
-    await keeper
+    # More at once than supervisors wait ready: at least one of them needs the spawner.
+    ends = await asyncio.gather(*(impatient.run(shell("exit 3", name=str(n))) for n in range(6)))
+    await asyncio.wait_for(keeper, 30)
     assert EndStatus.LOST in [end.status for end in ends]
     assert await eventually(lambda: impatient.alive)
     assert (await impatient.run(shell("exit 7"))).exit_code == 7
