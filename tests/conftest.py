@@ -6,11 +6,11 @@ import pytest
 from hypothesis import settings
 
 from tests import surroundings
-from tests.surroundings import home, homes
+from tests.surroundings import home, homes, unhardened
 
 pytest_plugins = ["tests.lacking"]
 
-__all__ = ["home", "homes"]
+__all__ = ["home", "homes", "unhardened"]
 
 # A slow machine is no fault of the code, and what a run found must be shown well enough to be run again.
 settings.register_profile("mtclaw", deadline=None, print_blob=True)

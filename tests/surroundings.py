@@ -4,6 +4,7 @@ The process is put into these surroundings before any test module is imported, s
 under the same rule; each test then gets a home of its own.
 """
 
+import ctypes
 import os
 import re
 import tempfile
@@ -14,12 +15,15 @@ from pathlib import Path
 
 import pytest
 
+from mtbot.processes.spawner import kernel
+
 _KEPT = re.compile(
     r"PATH|TMPDIR|TERM|USER|LOGNAME|SHELL|CI"  # what programs need to start at all
     r"|(PYTHON|PYTEST|PYENV|COV|COVERAGE|HYPOTHESIS|VIRTUAL_ENV|LD_LIBRARY|MTCLAW_TEST)\w*"  # what runs the tests
 )
 FIXED = {"LANG": "C.UTF-8", "TZ": "UTC"}
 
+_SET_DUMPABLE, _SET_CHILD_SUBREAPER = 4, 36
 _numbers = count(1)
 
 
@@ -53,3 +57,17 @@ def home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield own
     if not any(own.iterdir()):
         own.rmdir()
+
+
+@pytest.fixture(autouse=True)
+def unhardened() -> Iterator[None]:
+    """A command line that ran inside a test hardens this process; the next test must find it as it was.
+
+    Above all it must not stay the parent of orphans: a runner whose spawner dies ends every child of such a process, and
+    here that would be the database server of other tests.
+    """
+    yield
+    if kernel.adopts_orphans():
+        prctl = ctypes.CDLL(None).prctl
+        prctl(_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+        prctl(_SET_DUMPABLE, 1, 0, 0, 0)

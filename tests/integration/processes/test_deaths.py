@@ -1,6 +1,7 @@
 """Whoever dies or is stopped - gateway, spawner, supervisor - nothing that a command started lives on."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -164,7 +165,8 @@ async def test_the_death_of_a_spawner_is_noticed_although_supervisors_are_stoppe
     assert (await running).status is EndStatus.LOST
     assert await asyncio.to_thread(watched.gone)
     for pid in waiting:
-        os.kill(pid, signal.SIGCONT)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
     watched.close()
 
 
