@@ -12,7 +12,7 @@ from mtbot.bootstrap.profiles import Kit, Profiles
 from mtbot.bootstrap.sending import Put
 from mtbot.bootstrap.system import RandomNames
 from mtbot.config.secrets import Secret
-from mtbot.config.settings import Settings
+from mtbot.config.settings import ModelRef, Settings
 from mtbot.domain.errors import ConfigError
 from mtbot.domain.ids import BotName, ChatId, SessionId
 from mtbot.domain.ports import Classifier, Clock, Deliverer, Outbox, Provider, Signs
@@ -26,6 +26,7 @@ from mtbot.gateway.outbox import Mail, OutboxWorker
 from mtbot.gateway.recovery import Leftovers, Recovery
 from mtbot.gateway.turns import TurnFrame, Turns, TurnStores
 from mtbot.llm.classifier import ModelClassifier
+from mtbot.llm.fallback import Choice, Fallback
 from mtbot.llm.openai import OpenAIProvider, Server
 from mtbot.policy.classify import question
 from mtbot.policy.ruleset import Mode
@@ -52,6 +53,7 @@ class Providers:
         self._secrets = secrets
         self._missing = missing
         self._open: dict[tuple[str, int], OpenAIProvider] = {}
+        self._chains: dict[tuple[ModelRef, ...], Provider] = {}
 
     def get(self, name: str, *, retries: int | None = None) -> OpenAIProvider:
         """The client of the provider called ``name``. ConfigError if its key cannot be had."""
@@ -62,6 +64,14 @@ class Providers:
             server = Server(settings.base_url, key, settings.timeout, tries)
             self._open[name, tries] = OpenAIProvider(server, mask=self._mask)
         return self._open[name, tries]
+
+    def chain(self, refs: tuple[ModelRef, ...]) -> Provider:
+        """What asks those models, the later ones only while the ones before cannot answer. ConfigError as in get."""
+        if refs not in self._chains:
+            self._chains[refs] = Fallback(
+                [Choice(f"{ref.provider}/{ref.model}", self.get(ref.provider), ref.model) for ref in refs]
+            )
+        return self._chains[refs]
 
     def _key(self, name: str) -> str:
         ref = self._settings.providers[name].key_ref(name)
@@ -180,7 +190,7 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     providers = Providers(loaded.settings, loaded.secrets, loaded.missing, loaded.redactor.mask)
     guard = guard_of(loaded)
     confiner = Confiner(runner, guard)
-    profiles = Profiles(Kit(loaded, RunnerChildren(runner, confiner), guard, _provider_of(providers)))
+    profiles = Profiles(Kit(loaded, RunnerChildren(runner, confiner), guard, providers.chain))
     judges = Judges(office.desk, lambda: loaded.people, _classifier(loaded, providers))
     gate = Gate(
         profiles.gate,
@@ -230,10 +240,6 @@ def _putting(outbox: Outbox, clock: Clock, wake: Callable[[], None]) -> Put:
         wake()
 
     return put
-
-
-def _provider_of(providers: Providers) -> Callable[[str], Provider]:
-    return lambda name: providers.get(name)  # noqa: PLW0108 - get has a second parameter that must not be filled
 
 
 def _classifier(loaded: Loaded, providers: Providers) -> Classifier | None:

@@ -14,7 +14,7 @@ from mtbot.bootstrap.system import home_directory, short_host, system_name, user
 from mtbot.bootstrap.trash import bin_of
 from mtbot.config.compile import compile_rules
 from mtbot.config.regular_file import NotReadable, read_regular
-from mtbot.config.settings import Profile
+from mtbot.config.settings import ModelRef, Profile
 from mtbot.domain.errors import StorageError
 from mtbot.domain.ports import Provider, Tool, World
 from mtbot.domain.process import Children
@@ -54,7 +54,7 @@ class Kit:
     loaded: Loaded
     children: Children
     guard: Guard
-    provider: Callable[[str], Provider]
+    provider: Callable[[tuple[ModelRef, ...]], Provider]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class Profiles:
         """What the agent loop needs of the profile."""
         built = self.of(address)
         agent = built.settings.agent
-        ref = self._kit.loaded.settings.model_ref(agent.model)
+        refs = self._kit.loaded.settings.model_refs(agent)
         persona = Persona(
             name=agent.name,
             host=short_host(),
@@ -157,8 +157,8 @@ class Profiles:
         )
         clock = self._kit.loaded.clock
         return Mind(
-            provider=self._kit.provider(ref.provider),
-            model=ref.model,
+            provider=self._kit.provider(refs),
+            model=refs[0].model,
             temperature=agent.temperature,
             tools=tuple(tool.spec for tool in built.tools.values()),
             system=system_prompt(persona, tuple(built.tools), clock.clock_text(clock.now_ms())),

@@ -74,8 +74,10 @@ def _owner(parts: Parts) -> Iterator[Problem]:
 def _models(parts: Parts) -> Iterator[Problem]:
     names = _keys(parts.root.get("providers"))
     for profile, tree in parts.profiles.values():
+        fallbacks = ((text, ("agent", "fallback_models")) for text in profile.agent.fallback_models)
         for text, path in (
             (profile.agent.model, ("agent", "model")),
+            *fallbacks,
             (profile.tools.exec.auto.model, ("tools", "exec", "auto", "model")),
         ):
             if names and find_model(text, names) is None:

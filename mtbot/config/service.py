@@ -43,6 +43,9 @@ class AgentSettings(Section):
 
     name: Word = key("MTClaw", says="Name that the assistant knows itself by.")
     model: Word = key(says="Model that answers: PROVIDER/MODEL, or just MODEL where only one provider is configured.")
+    fallback_models: tuple[Word, ...] = key(
+        (), says="Models that are asked instead, in this order, while the model before cannot answer."
+    )
     temperature: Annotated[float, number(0, 2)] | None = key(
         None, says="Sampling temperature; not sent unless it is set, because some models refuse it."
     )

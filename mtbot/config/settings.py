@@ -73,6 +73,10 @@ class Settings:
             raise ConfigError((f'"{text}" names no provider; write one of {", ".join(self.providers)} and a slash',))
         return found
 
+    def model_refs(self, agent: AgentSettings) -> tuple[ModelRef, ...]:
+        """The model of an agent and those that stand in for it, in order. ConfigError if one is unclear."""
+        return tuple(self.model_ref(text) for text in (agent.model, *agent.fallback_models))
+
     def secret_refs(self) -> tuple[SecretRef, ...]:
         """Every secret that the configuration names a place for: tokens, model keys, the database."""
         telegram = self.channels.telegram

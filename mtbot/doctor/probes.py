@@ -196,7 +196,8 @@ async def _models(loaded: Loaded) -> tuple[ModelFound, ...]:
 
     settings = loaded.settings
     providers = Providers(settings, loaded.secrets, loaded.missing, loaded.redactor.mask)
-    wanted = {settings.model_ref(profile.agent.model) for profile in (settings.base, *settings.profiles.values())}
+    profiles = (settings.base, *settings.profiles.values())
+    wanted = {ref for profile in profiles for ref in settings.model_refs(profile.agent)}
     found = []
     try:
         for ref in sorted(wanted, key=lambda one: (one.provider, one.model)):

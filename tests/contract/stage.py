@@ -40,7 +40,7 @@ CONFIG = """\
 version: 1
 people: {{chief: 1001, deploy: 1002, review: 1003}}
 owner: chief
-agent: {{model: test-model, workspace: {workspace}}}
+agent: {{model: test-model, workspace: {workspace}{agent_extra}}}
 openai: {{base_url: "{model}", api_key_file: secrets/model, timeout: 10s, max_retries: 1}}
 channels:
   telegram:
@@ -97,6 +97,7 @@ class Setting:
     approvers: str = "any"
     exec_extra: str = ""
     tools_extra: str = ""
+    agent_extra: str = ""
     more_roots: str = ""
     files_extra: str = ""
     extra: str = ""
@@ -150,6 +151,7 @@ class Stage:
                 approvers=setting.approvers,
                 exec_extra=setting.exec_extra,
                 tools_extra=setting.tools_extra,
+                agent_extra=setting.agent_extra,
                 more_roots=setting.more_roots,
                 files_extra=setting.files_extra,
                 extra=setting.extra,

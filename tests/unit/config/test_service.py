@@ -125,6 +125,19 @@ def test_a_model_belongs_to_a_provider(tmp_path: Path) -> None:
     assert 'agent.model: must begin with a provider and a slash (main, spare) (did you mean "main"?)' in found
     [found] = faults(tmp_path, f"{REST}{two}agent: {{model: main/m}}\ntools: {{exec: {{auto: {{model: small}}}}}}")
     assert "tools.exec.auto.model: must begin with a provider and a slash" in found
+    [found] = faults(tmp_path, f"{REST}{two}agent: {{model: main/m, fallback_models: [spare/m, nobody/m]}}")
+    assert "agent.fallback_models: must begin with a provider and a slash" in found
+
+
+def test_models_that_stand_in_come_in_their_order(tmp_path: Path) -> None:
+    """The model first, then the others as they are written."""
+    two = "providers: {main: {api_key_env: ''}, spare: {api_key_env: ''}}\n"
+    settings = read(tmp_path, f"{REST}{two}agent: {{model: main/m, fallback_models: [spare/m, main/small]}}")
+    assert settings.model_refs(settings.base.agent) == (
+        ModelRef("main", "m"),
+        ModelRef("spare", "m"),
+        ModelRef("main", "small"),
+    )
 
 
 def test_a_job(tmp_path: Path) -> None:
