@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import structlog
+
 from mtbot.agent.loop import Agent
 from mtbot.approvals.cut_off import CutOffCards
 from mtbot.approvals.desk import Desk
@@ -13,7 +15,7 @@ from mtbot.bootstrap.sending import Put
 from mtbot.bootstrap.system import RandomNames
 from mtbot.config.secrets import Secret
 from mtbot.config.settings import ModelRef, Settings
-from mtbot.domain.errors import ConfigError
+from mtbot.domain.errors import ConfigError, ProviderKind
 from mtbot.domain.ids import BotName, ChatId, SessionId
 from mtbot.domain.ports import Classifier, Clock, Deliverer, Outbox, Provider, Signs
 from mtbot.domain.record import OutboxItem
@@ -33,6 +35,8 @@ from mtbot.policy.ruleset import Mode
 from mtbot.processes.children import RunnerChildren
 from mtbot.processes.confiner import Confiner
 from mtbot.processes.runner import Runner
+
+_log = structlog.get_logger()
 
 SLOTS = 4
 """Turns that are worked on at once; one that waits for a person holds no slot."""
@@ -68,9 +72,8 @@ class Providers:
     def chain(self, refs: tuple[ModelRef, ...]) -> Provider:
         """What asks those models, the later ones only while the ones before cannot answer. ConfigError as in get."""
         if refs not in self._chains:
-            self._chains[refs] = Fallback(
-                [Choice(f"{ref.provider}/{ref.model}", self.get(ref.provider), ref.model) for ref in refs]
-            )
+            choices = [Choice(f"{ref.provider}/{ref.model}", self.get(ref.provider), ref.model) for ref in refs]
+            self._chains[refs] = Fallback(choices, _passed_over)
         return self._chains[refs]
 
     def _key(self, name: str) -> str:
@@ -240,6 +243,10 @@ def _putting(outbox: Outbox, clock: Clock, wake: Callable[[], None]) -> Put:
         wake()
 
     return put
+
+
+def _passed_over(model: str, kind: ProviderKind) -> None:
+    _log.warning("model.cannot_answer", model=model, kind=kind.value)
 
 
 def _classifier(loaded: Loaded, providers: Providers) -> Classifier | None:

@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import structlog
-
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import ModelAnswer, ModelRequest
 from mtbot.domain.ports import Provider
@@ -29,8 +27,6 @@ _ELSEWHERE = frozenset(
 )
 _NOT_FOUND = 404
 
-_log = structlog.get_logger()
-
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -42,12 +38,21 @@ class Choice:
 
 
 class Fallback:
-    """Implements Provider over ``choices``, the preferred one first. ``monotonic`` gives seconds."""
+    """Implements Provider over ``choices``, the preferred one first.
 
-    def __init__(self, choices: Sequence[Choice], monotonic: Callable[[], float] = time.monotonic) -> None:
+    ``passed_over`` is told the name of a model that could not answer and why. ``monotonic`` gives seconds.
+    """
+
+    def __init__(
+        self,
+        choices: Sequence[Choice],
+        passed_over: Callable[[str, ProviderKind], None],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         if not choices:
             raise ValueError("no model to ask")
         self._choices = tuple(choices)
+        self._passed_over = passed_over
         self._monotonic = monotonic
         self._rests_until: dict[str, float] = {}
 
@@ -62,7 +67,7 @@ class Fallback:
                     raise
                 first = first or error
                 self._rests_until[choice.name] = self._monotonic() + REST_SECONDS
-                _log.warning("model.cannot_answer", model=choice.name, kind=error.kind.value)
+                self._passed_over(choice.name, error.kind)
             else:
                 self._rests_until.pop(choice.name, None)
                 return answer

@@ -40,9 +40,11 @@ class Hand:
         return self.at
 
 
-def chain(models: Sequence[Scripted], clock: Hand | None = None) -> Fallback:
-    """The models in that order."""
-    return Fallback([Choice(f"at/{one.name}", one, f"model-{one.name}") for one in models], clock or Hand())
+def chain(models: Sequence[Scripted], clock: Hand | None = None, told: list[str] | None = None) -> Fallback:
+    """The models in that order; ``told`` collects who was passed over."""
+    told = [] if told is None else told
+    choices = [Choice(f"at/{one.name}", one, f"model-{one.name}") for one in models]
+    return Fallback(choices, lambda name, kind: told.append(f"{name} {kind}"), clock or Hand())
 
 
 def fault(kind: ProviderKind, words: str = "no", status: int = 0) -> ProviderError:
@@ -53,9 +55,10 @@ def fault(kind: ProviderKind, words: str = "no", status: int = 0) -> ProviderErr
 @pytest.mark.parametrize("kind", PASSED_ON)
 async def test_the_next_model_answers_under_its_own_name(kind: ProviderKind) -> None:
     """Whatever keeps one provider from answering, another may."""
+    told: list[str] = []
     one, two = Scripted("one", fault(kind)), Scripted("two")
-    assert (await chain([one, two]).complete(ASK)).text == "two"
-    assert (one.asked, two.asked) == (["model-one"], ["model-two"])
+    assert (await chain([one, two], told=told).complete(ASK)).text == "two"
+    assert (one.asked, two.asked, told) == (["model-one"], ["model-two"], [f"at/one {kind}"])
 
 
 @pytest.mark.parametrize("kind", [ProviderKind.CONTEXT, ProviderKind.BAD_REQUEST])
@@ -106,4 +109,4 @@ async def test_rest_is_no_reason_to_ask_nobody() -> None:
 def test_a_list_of_nobody_is_a_mistake() -> None:
     """It could never answer."""
     with pytest.raises(ValueError, match="no model"):
-        Fallback([])
+        Fallback([], lambda _name, _kind: None)
