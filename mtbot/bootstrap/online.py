@@ -14,7 +14,7 @@ from mtbot.bootstrap.chores import daily_of
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded
 from mtbot.bootstrap.sending import delivery_place, job_bot
-from mtbot.bootstrap.system import short_host, user_name
+from mtbot.bootstrap.system import RandomNames, short_host, user_name
 from mtbot.bootstrap.trash import keeper_of
 from mtbot.config.service import JobSettings, SessionKind
 from mtbot.domain.errors import Ambiguous, ChannelError, ConfigError, StateError, Throttled, Unreachable
@@ -25,6 +25,7 @@ from mtbot.gate.facts import FactFinder
 from mtbot.gate.undo import Ground, TrashKeeper
 from mtbot.gateway.commands import About, Commands, CommandStores
 from mtbot.gateway.cut_off import CutOffs, NoticeFrame
+from mtbot.gateway.edits import EditFrame, EditOffers
 from mtbot.gateway.intake import Intake, IntakeFrame, IntakeStores
 from mtbot.gateway.lifecycle import Gateway, Parts, Service
 
@@ -116,6 +117,10 @@ def build_gateway(engine: Engine) -> "Running":
     cards = CutOffCards(engine.loaded.clock, engine.loaded.redactor, lambda: engine.loaded.people)
     notices = NoticeFrame(engine.loaded.clock, ways, engine.wake, intake.admits)
     intake.on_notice = CutOffs(stores.trail, stores.outbox, engine.lanes, cards, notices).press
+    edit_frame = EditFrame(
+        engine.loaded.clock, engine.loaded.redactor, ways, RandomNames().token, engine.wake, intake.admits
+    )
+    intake.edits = EditOffers(stores.edits, stores.inbox, engine.lanes, edit_frame)
     running.intake, running.commands = intake, commands
     # a question in a terminal belongs to the process that shows it
     engine.recovery.serves = lambda address: address.surface is not SurfaceName.TERMINAL

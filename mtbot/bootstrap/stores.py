@@ -7,6 +7,7 @@ from mtbot.domain.ids import SafeText
 from mtbot.storage.chain import Chain
 from mtbot.storage.consent import ConsentStore
 from mtbot.storage.cron_runs import CronRunStore
+from mtbot.storage.edits import EditStore
 from mtbot.storage.engine import Database
 from mtbot.storage.history import HistoryStore
 from mtbot.storage.inbox import InboxStore
@@ -27,6 +28,7 @@ class Stores:
     outbox: OutboxStore
     leases: LeaseStore
     cron_runs: CronRunStore
+    edits: EditStore
 
 
 def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
@@ -40,6 +42,7 @@ def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
         outbox=OutboxStore(db, mask),
         leases=LeaseStore(db),
         cron_runs=CronRunStore(db),
+        edits=EditStore(db),
     )
 
 

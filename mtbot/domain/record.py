@@ -133,6 +133,7 @@ class ChoiceAction(StrEnum):
     STOP = "stop"
     DISMISS = "dismiss"
     UNDO = "undo"
+    USE = "use"
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,7 @@ class InboundKind(StrEnum):
     TEXT = "text"
     COMMAND = "command"
     PRESS = "press"
+    EDIT = "edit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ class Inbound:
 
     ``addressed``: whether it was meant for the bot (a group without mention: False). ``quoted``: the id of the message
     it replies to. COMMAND: ``command`` is the word without slash, ``text`` the rest. PRESS: ``press_token`` is what the
-    button carried, ``press_id`` what the channel needs to answer it.
+    button carried, ``press_id`` what the channel needs to answer it. EDIT: ``text`` is what a message says now.
     """
 
     address: Address

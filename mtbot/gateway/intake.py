@@ -37,6 +37,7 @@ from mtbot.domain.record import (
 from mtbot.domain.trash import Undo
 from mtbot.domain.turn import Address, Inbound, InboundKind, SurfaceName
 from mtbot.gateway.commands import NOT_WRITTEN_YET, Commands
+from mtbot.gateway.edits import EditOffers
 from mtbot.gateway.lanes import Lanes, Offered
 from mtbot.policy.people import Admission, People
 
@@ -65,7 +66,10 @@ class IntakeFrame:
 
 
 class Intake:
-    """Takes in one inbound at a time. ``on_notice`` acts on a button of a cut-off notice and says what it did."""
+    """Takes in one inbound at a time.
+
+    ``on_notice`` acts on a button of a cut-off notice and says what it did; ``edits`` deals with edited messages.
+    """
 
     def __init__(
         self, desk: Desk, lanes: Lanes, commands: Commands, stores: IntakeStores, frame: IntakeFrame, back: Undo
@@ -78,6 +82,7 @@ class Intake:
         self._back = back
         self._told_groups: set[tuple[str, int]] = set()
         self.ignored: Counter[Admission] = Counter()
+        self.edits: EditOffers | None = None
         self.on_notice: Callable[[Inbound, str, str], Awaitable[str]] = _no_notice
 
     def admits(self, inbound: Inbound) -> bool:
@@ -91,10 +96,16 @@ class Intake:
             await self._done(inbound)
             await self.turn_away(inbound)
             return
+        if inbound.kind in (InboundKind.TEXT, InboundKind.COMMAND) and self.edits is not None:
+            self.edits.said(inbound)
         if withdraws(inbound):
             # closing its row first would make it wait for a database that somebody else holds
             await (self._press(inbound) if inbound.kind is InboundKind.PRESS else self._command(inbound))
             await self._done(inbound)
+        elif inbound.kind is InboundKind.EDIT:
+            await self._edit(inbound)
+        elif inbound.press_token.startswith(f"{ChoiceAction.USE}.") and self.edits is not None:
+            await self._note(inbound, await self.edits.press(inbound, inbound.press_token.partition(".")[2]))
         elif inbound.kind is InboundKind.PRESS:
             await self._done(inbound)
             await self._press(inbound)
@@ -103,6 +114,12 @@ class Intake:
             await self._command(inbound)
         else:
             await self._text(inbound)
+
+    async def _edit(self, inbound: Inbound) -> None:
+        """An edit runs nothing: a text is offered to be used, a command is not, because it is said again as easily."""
+        if self.edits is not None and self._commands.find(inbound.command) is None:
+            await self.edits.heard(inbound)
+        await self._done(inbound)
 
     async def _command(self, inbound: Inbound) -> None:
         command = self._commands.find(inbound.command)

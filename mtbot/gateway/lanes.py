@@ -116,6 +116,18 @@ class Lanes:
         lane = self._lanes.get(session)
         return lane.rests_on if lane else None
 
+    def waits(self, session: SessionId, message: int) -> bool:
+        """Whether that message of the session is queued and not begun with."""
+        lane = self._lanes.get(session)
+        return lane is not None and any(one.ref.message == message for one in self._unbegun(lane))
+
+    def works_on(self, session: SessionId, message: int) -> bool:
+        """Whether a step has begun with that message and is not over."""
+        lane = self._lanes.get(session)
+        if lane is None or not lane.in_step or not isinstance(lane.current, Inbound):
+            return False
+        return lane.current.ref.message == message
+
     def halt(self, session: SessionId) -> Halted:
         """Cancel the step that runs and drop what is queued, also what only waits for a slot; never waits itself.
 

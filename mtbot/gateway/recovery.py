@@ -115,7 +115,10 @@ class Recovery:
             text += f"\nRan by rule: {', '.join(ran)}"
         said = self._masker.mask(text)
         item = OutboxItem(OutKind.NOTICE, inbound.address, text=said, quote=inbound.ref.message)
-        entries = (Message(Role.USER, str(self._masker.mask(inbound.text))), Message(Role.ASSISTANT, str(said)))
+        entries = (
+            Message(Role.USER, str(self._masker.mask(inbound.text or "(edited)"))),
+            Message(Role.ASSISTANT, str(said)),
+        )
         turn = TurnId(f"cut-{inbound.address.bot}-{inbound.ref.update}")
         flush = TurnFlush(turn, inbound.address, entries, Usage(), (item,))
         await self._left.history.flush(flush, self._clock.now_ms())

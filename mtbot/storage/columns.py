@@ -12,7 +12,7 @@ from mtbot.domain.record import Attachment, Card, OutboxItem, OutboxRow, OutKind
 from mtbot.domain.turn import Actor, ActorKind, Address, SurfaceName
 from mtbot.storage.inserting import insert_if_new
 from mtbot.storage.seal import Seal
-from mtbot.storage.tables import ApprovalRow, OutboxState, OutboxTable, SessionRow
+from mtbot.storage.tables import ApprovalRow, EditRow, OutboxState, OutboxTable, SessionRow
 
 Mask = Callable[[str], SafeText]
 """The redactor, which alone makes SafeText: what comes out of the database passes it once more."""
@@ -35,7 +35,7 @@ def address_columns(address: Address) -> AddressColumns:
     )
 
 
-def address_of(row: SessionRow | ApprovalRow | OutboxTable) -> Address:
+def address_of(row: SessionRow | ApprovalRow | OutboxTable | EditRow) -> Address:
     """The address in ``row``."""
     return Address(
         SurfaceName(row.surface),

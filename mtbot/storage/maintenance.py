@@ -25,6 +25,7 @@ from mtbot.storage.place import SqlitePlace, sqlite_place
 from mtbot.storage.tables import (
     ApprovalRow,
     CronRow,
+    EditRow,
     InboxTable,
     LeaseRow,
     OutboxState,
@@ -49,6 +50,7 @@ class Removed:
     requests: int = 0
     job_runs: int = 0
     conversations: int = 0
+    edits: int = 0
 
     def __str__(self) -> str:
         found = [f"{getattr(self, one.name)} {one.name.replace('_', ' ')}" for one in fields(self)]
@@ -89,7 +91,8 @@ class Maintenance:
         return report
 
     async def tidy(self, before_ms: int, now_ms: int) -> Removed:
-        """Remove what is done and older than ``before_ms``: updates, sent messages, decided requests, runs of jobs.
+        """Remove what is done and older than ``before_ms``: updates, sent messages, decided requests, runs of jobs,
+        offers to use an edited text.
 
         Kept is what something still needs: the last update of each bot, a request whose turn goes on, a job's last run.
         StorageError.
@@ -127,6 +130,7 @@ class Maintenance:
                 col(CronRow.finished_ms) < before_ms,
                 col(CronRow.id).not_in(last_runs),
             ),
+            edits=await self._remove(EditRow, col(EditRow.token), col(EditRow.offered_ms) < before_ms),
         )
 
     async def forget(self, before_ms: int, now_ms: int) -> Removed:

@@ -333,6 +333,28 @@ class OutboxTable(Base, table=True):
     why: str = Field(default="", sa_type=Text)
 
 
+class EditRow(Base, table=True):
+    """An edited text that was offered to be used; ``used`` is the update of the press that used it."""
+
+    __tablename__ = "edits"
+    __table_args__ = (
+        CheckConstraint(one_of("surface", SurfaceName), name="ck_edits_surface"),
+        Index("ix_edits_message", "bot", "chat", "message"),
+    )
+
+    token: str = Field(primary_key=True, sa_type=Text)
+    surface: str = Field(sa_type=Text)
+    bot: str = Field(sa_type=Text)
+    chat: int = Field(sa_type=BigInteger)
+    thread: int | None = Field(default=None, sa_type=BigInteger)
+    label: str = Field(default="", sa_type=Text)
+    message: int = Field(sa_type=BigInteger)
+    author: int = Field(sa_type=BigInteger)
+    sealed: bytes = Field(sa_type=LargeBinary)
+    used: int | None = Field(default=None, sa_type=BigInteger)
+    offered_ms: int = Field(sa_type=BigInteger)
+
+
 class CronRow(Base, table=True):
     """One occurrence of a job; (job, due) happens once."""
 

@@ -1,10 +1,10 @@
 """An update of the Bot API as an Inbound, or nothing: what no person said to the bot is dropped here.
 
-Identity is the numeric ``from.id`` of a message that a person wrote themselves. Messages on behalf of a chat, by bots,
-forwards and edits never become an Inbound.
+Identity is the numeric ``from.id`` of a message that a person wrote themselves. Messages on behalf of a chat, by bots and
+forwards never become an Inbound; an edit becomes one of its own kind, which runs nothing.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aiogram.types import CallbackQuery, InaccessibleMessage, Message, MessageEntity, Update, User
 
@@ -29,6 +29,9 @@ def translate(update: Update, me: Me) -> Inbound | None:
         return _press(update.callback_query, update.update_id, me)
     if update.message is not None:
         return _message(update.message, update.update_id, me)
+    if update.edited_message is not None:
+        found = _message(update.edited_message, update.update_id, me)
+        return None if found is None else replace(found, kind=InboundKind.EDIT)
     return None
 
 

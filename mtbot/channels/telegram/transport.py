@@ -30,7 +30,7 @@ from mtbot.domain.ids import BotName
 CALL_SECONDS = 30.0
 POLL_SECONDS = 25
 POLL_GRACE = 10.0
-ALLOWED_UPDATES = ("message", "callback_query")
+ALLOWED_UPDATES = ("message", "edited_message", "callback_query")
 MAX_DESCRIPTION = 4096
 """Characters of an error's description; a longer one is left out whole, because half a secret is none that can be masked."""
 

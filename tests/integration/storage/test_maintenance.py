@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 
 from mtbot.bootstrap.stores import maintenance_of
+from mtbot.domain.edits import Edited
 from mtbot.domain.errors import StorageError
-from mtbot.domain.ids import ApprovalId, BotName, SessionId, TurnId
+from mtbot.domain.ids import ApprovalId, BotName, SessionId, TurnId, UserId
 from mtbot.domain.ports import TurnFlush
 from mtbot.domain.record import CronStatus
 from mtbot.domain.turn import Message, Role, Usage
 from mtbot.storage.chain import Chain
 from mtbot.storage.consent import ConsentStore
 from mtbot.storage.cron_runs import CronRunStore
+from mtbot.storage.edits import EditStore
 from mtbot.storage.engine import Database
 from mtbot.storage.history import HistoryStore
 from mtbot.storage.inbox import InboxStore
@@ -156,6 +158,14 @@ class TestTidy:
         await outbox.sent(first.id, 9)
         assert await maintenance_of(db).tidy(LATER, LATER) == Removed(messages=1)
         assert [row.item.text for row in await outbox.next(["group"], NOW)] == ["two"]
+
+    async def test_an_offer_of_an_edited_text_goes_with_time(self, db: Database) -> None:
+        """Used or not: nobody goes back to it after weeks."""
+        edits = EditStore(db)
+        await edits.offer(Edited(GROUP, 6, UserId(1001), "two"), "t1", reply("Use it?"), NOW)
+        care = maintenance_of(db)
+        assert await care.tidy(NOW, LATER) == Removed()
+        assert await care.tidy(LATER, LATER) == Removed(edits=1)
 
     async def test_a_decided_request_goes_when_its_turn_is_over(self, db: Database, consents: ConsentStore) -> None:
         """Not while it waits, not while its turn goes on."""

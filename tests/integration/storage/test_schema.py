@@ -101,12 +101,14 @@ class TestModels:
         assert tuple(named) == schema.REVISIONS
 
 
-SECOND = """
+NEXT = "0999"
+NEWEST = schema.REVISIONS[-1]
+SECOND = f"""
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "{NEXT}"
+down_revision = "{NEWEST}"
 
 
 def upgrade() -> None:
@@ -123,8 +125,8 @@ class TestVersions:
         """A program that is one revision further."""
         directory = tmp_path / "100% migrations"
         shutil.copytree(schema.migrations_directory(), directory)
-        (directory / "versions" / "0002_titles.py").write_text(SECOND)
-        monkeypatch.setattr(schema, "REVISIONS", ("0001", "0002"))
+        (directory / "versions" / f"{NEXT}_titles.py").write_text(SECOND)
+        monkeypatch.setattr(schema, "REVISIONS", (*schema.REVISIONS, NEXT))
         monkeypatch.setattr(schema, "migrations_directory", lambda: directory)
 
     async def test_an_older_database_comes_up_with_its_rows(
@@ -158,18 +160,18 @@ class TestVersions:
 
     async def test_a_newer_database_is_left_alone(self, place: Place, db: Database) -> None:
         """Neither read nor written."""
-        await set_revision(db, "0999")
+        await set_revision(db, "9999")
         for opening in (Database.open_for_writing, Database.open_read_only):
             with pytest.raises(SchemaError, match="was written by a newer mtclaw"):
                 await opening(place)
-        await set_revision(db, schema.REVISIONS[-1])
+        await set_revision(db, NEWEST)
 
     async def test_a_migration_that_fails_leaves_everything_as_it_was(
         self, place: Place, db: Database, request: pytest.FixtureRequest
     ) -> None:
         """One transaction, also on SQLite."""
         request.getfixturevalue("second")
-        (schema.migrations_directory() / "versions" / "0002_titles.py").write_text(
+        (schema.migrations_directory() / "versions" / f"{NEXT}_titles.py").write_text(
             SECOND + '    op.execute("INSERT INTO nowhere VALUES (1)")\n'
         )
         with pytest.raises(StorageError):
@@ -179,7 +181,7 @@ class TestVersions:
             lambda session: session.connection().exec_driver_sql(f"SELECT * FROM {schema.VERSION_TABLE}").scalar()
         )
         assert "title" not in {column["name"] for column in columns}
-        assert found == "0001"
+        assert found == NEWEST
 
     async def test_a_version_table_without_a_version_is_an_empty_database(self, place: Place, db: Database) -> None:
         """There is nothing to read in it."""

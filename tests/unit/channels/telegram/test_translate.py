@@ -136,7 +136,17 @@ def test_what_no_person_wrote_themselves_is_nothing() -> None:
     assert translate(Update.model_validate({"update_id": 5, "message": body}), ME) is None
     robot = {**body, "from": {**CHIEF, "is_bot": True}}
     assert translate(Update.model_validate({"update_id": 5, "message": robot}), ME) is None
-    assert translate(Update.model_validate({"update_id": 5, "edited_message": {**body, "from": CHIEF}}), ME) is None
+    assert translate(Update.model_validate({"update_id": 5, "edited_message": robot}), ME) is None
+
+
+def test_an_edit_is_told_from_a_message() -> None:
+    """It says what the message says now, and is of a kind that nothing runs for."""
+    body = {"message_id": 6, "date": 1, "edit_date": 2, "chat": PRIVATE, "from": CHIEF, "text": "/stop now"}
+    plain = translate(Update.model_validate({"update_id": 5, "edited_message": body}), ME)
+    assert plain == Inbound(HERE, ACTOR, SourceRef(5, 6), InboundKind.EDIT, "/stop now")
+    command = {**body, "entities": entity("bot_command", 0, 5)}
+    found = translate(Update.model_validate({"update_id": 5, "edited_message": command}), ME)
+    assert found == Inbound(HERE, ACTOR, SourceRef(5, 6), InboundKind.EDIT, "now", command="stop")
 
 
 def press(**more: object) -> Inbound | None:

@@ -7,7 +7,7 @@ from aiogram.methods import GetMe, SendMessage
 
 from mtbot.channels.telegram import transport as module
 from mtbot.channels.telegram.account import announce, drop_webhook, who_am_i
-from mtbot.channels.telegram.transport import Account, Transport
+from mtbot.channels.telegram.transport import ALLOWED_UPDATES, Account, Transport
 from mtbot.domain.errors import Ambiguous, ChannelError, ChatGone, PollConflict, Throttled, TokenRejected, Unreachable
 from mtbot.domain.ids import BotName
 from mtbot.simulator import faults
@@ -138,7 +138,7 @@ async def test_updates_come_as_they_are(telegram: TelegramSimulator, transport: 
     assert isinstance(last, int)
     telegram.push_update(None, {"message": {}})
     assert [update["message"] for update in await transport.updates(last + 1)] == [{}]
-    assert telegram.calls("getUpdates")[-1].params["allowed_updates"] == ["message", "callback_query"]
+    assert telegram.calls("getUpdates")[-1].params["allowed_updates"] == list(ALLOWED_UPDATES)
 
 
 @pytest.mark.parametrize("content", [b"no json", b"[]", b'{"ok": true}', b'{"ok": false, "error_code": "x"}'])
