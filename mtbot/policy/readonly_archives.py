@@ -43,8 +43,8 @@ def _match_tar(argv: Argv) -> Match | None:
                 ):
                     return None
                 archive = rest.pop(0)
-        elif word.startswith("-"):
-            return None
+        elif first or word.startswith("-"):
+            return None  # tar reads its first word as letters with or without a dash: in `tar I sh -tf a` it runs sh
         first = False
     if not lists or archive is None or ":" in archive or archive.startswith("-"):
         return None
@@ -76,6 +76,8 @@ ARCHIVES: tuple[AllowRule, ...] = (
             "tar -tf a.tar --checkpoint=1 --checkpoint-action=exec=sh",
             "tar -tf host:a.tar",
             "tar -I sh -tf a",
+            "tar I sh -tf a.tar",
+            "tar xf -tf a.tar",
             "tar --use-compress-program=sh -tf a",
             "tar -tf a --rsh-command=sh",
             "tar xfC a /",
