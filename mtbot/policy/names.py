@@ -140,8 +140,10 @@ class Names:
 
     def _put(self, name: str, value: str) -> None:
         values = self._values.setdefault(name, [])
-        if value not in values and len(values) < MAX_VALUES:
-            values.append(value)
+        if value not in values:
+            values[MAX_VALUES - 1 :] = [
+                value
+            ]  # of too many the last one is kept, which is what the name holds in the end
 
     def _setter(self, program: str, raw: RawCommand) -> None:
         """What gives a name a value: `read x <<< rm`, `printf -v x rm`, `set -- rm`, `alias x=rm`, `cp /bin/rm x`."""

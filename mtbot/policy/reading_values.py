@@ -6,11 +6,15 @@ that can be put side by side. Deny looks at all of them; allow trusts none of th
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 UNKNOWN = "\N{OBJECT REPLACEMENT CHARACTER}"
 """Stands in a word's text for a piece that only the running shell would know."""
+
+
+_VERSION = re.compile(r"^((?:ba|da|z|k|mk|fi|tc|c|ya)?sh|busybox|toybox)(?:[-._]?(?:[0-9][0-9.]*|static))+$")
 
 
 class Doubt(StrEnum):
@@ -79,14 +83,17 @@ class SimpleCommand:
     respawns: bool = False
     """Whether it is a function of the text that calls itself in the background or through a pipe."""
     program: str = field(init=False, default="")
-    """Base name of the first word; empty when there is none or it is unknown."""
+    """Base name of the first word, a shell's without its version; empty when there is none or it is unknown."""
     arguments: tuple[str, ...] = field(init=False, default=())
     """The texts of all words after the first."""
 
     def __post_init__(self) -> None:
         if self.argv:
             name = self.argv[0].text
-            object.__setattr__(self, "program", name.rsplit("/", 1)[-1])
+            program = name.rsplit("/", 1)[-1]
+            if program[-1:].isdigit() or program.endswith("static"):
+                program = _VERSION.sub(r"\1", program)
+            object.__setattr__(self, "program", program)
             object.__setattr__(self, "arguments", tuple([word.text for word in self.argv[1:]]))
 
     @property

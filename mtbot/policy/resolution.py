@@ -13,21 +13,19 @@ from typing import Protocol
 from mtbot.policy.constant_output import printed_by
 from mtbot.policy.expansion import Expander, inner_programs
 from mtbot.policy.names import Context, Names
-from mtbot.policy.quoting import closing_paren
+from mtbot.policy.quoting import closing_backtick, closing_paren
 from mtbot.policy.reading_values import UNKNOWN, Doubt, RawCommand, RawReading, Redirect, SimpleCommand, Span, Word
-from mtbot.policy.unwrap_tables import SHELLS
-from mtbot.policy.words import words
+from mtbot.policy.unwrap_tables import RUN_AS_COMMAND, SHELLS
 
 MAX_EXPANSION = 8
 """How many times its own length a text may hold in words that lie inside other words."""
 MAX_WORDS = 4000
 """Words of one command; what is behind them is cut off, which is a doubt."""
 
-_RUN_AS_COMMAND = words(
-    "PS4 PS0 PROMPT_COMMAND GIT_SSH_COMMAND GIT_PAGER PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR MANPAGER LESSOPEN"
-    " GIT_EXTERNAL_DIFF GIT_ASKPASS SSH_ASKPASS BROWSER GIT_PROXY_COMMAND"
-)
-"""Names whose value some program runs."""
+MAX_SUBSCRIPTS = 8
+"""Programs in subscripts of one text that are read."""
+
+_SUBSCRIPT = re.compile(r"\[\$\(|\w\[[^\]\n]{0,80}?(?:\$\(|`)")
 _CONSTANT_DOLLAR = re.compile(r"(?:[^$`]|\$')*").fullmatch
 
 
@@ -78,6 +76,7 @@ class Frame:
         self._inner_context = replace(context, depth=context.depth + 1, environment=known)
         self._loose(sink)
         self._subscripts(sink)
+        self._run_later(sink)
         for raw in self._in_order():
             if sink.full:
                 sink.doubt(Doubt.TOO_MANY, "more commands than are looked at one by one")
@@ -122,13 +121,25 @@ class Frame:
     def _subscripts(self, sink: Sink) -> None:
         """A substitution in a subscript runs wherever bash calculates, even out of single quotes."""
         text, position = self._text, 0
-        for _ in range(8):
-            position = text.find("[$(", position)
-            if position < 0:
+        for _ in range(MAX_SUBSCRIPTS):
+            found = _SUBSCRIPT.search(text, position)
+            if found is None:
                 return
-            end = closing_paren(text, position + 3)
-            sink.text(text[position + 3 : end], self._inner_context)
+            start = found.end()
+            end = closing_paren(text, start) if found.group().endswith("(") else closing_backtick(text, start)
+            sink.text(text[start:end], self._inner_context)
             position = end
+        if _SUBSCRIPT.search(text, position):
+            sink.doubt(Doubt.TOO_MANY, "more subscripts with programs in them than are looked at")
+
+    def _run_later(self, sink: Sink) -> None:
+        """A name that some program runs may be exported at any time: `PAGER=x; export PAGER; man ls`."""
+        names = {name.removesuffix("+") for name, _ in self._reading.assignments}
+        if any(map(RUN_AS_COMMAND, names)):
+            for name, values in self._names.environment():
+                if name in names and RUN_AS_COMMAND(name):
+                    for value in values:
+                        sink.text(value, self._inner_context)
 
     def _command(self, raw: RawCommand, sink: Sink) -> None:
         text, context = self._text, self._context
@@ -240,7 +251,7 @@ class Frame:
             for definition in self._names.aliases.values():
                 programs |= sink.text(definition, self._inner_context)
         for name, value in command.assignments:
-            if name in _RUN_AS_COMMAND:
+            if RUN_AS_COMMAND(name):
                 programs |= sink.text(value.text, self._inner_context)
             elif name in ("BASH_ENV", "ENV") and value.text.removeprefix("./") in self._files:
                 programs |= sink.text(self._files[value.text.removeprefix("./")], self._inner_context)

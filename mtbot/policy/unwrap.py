@@ -7,7 +7,9 @@ time; the reader of the text does the steps and counts them. Pure table work, ne
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
+from mtbot.policy.option_values import abbreviates, placed_values, values_of
 from mtbot.policy.reading_values import UNKNOWN, SimpleCommand, Word
 from mtbot.policy.unwrap_code import (
     STDIN_FILES,
@@ -20,7 +22,7 @@ from mtbot.policy.unwrap_code import (
     reads_program_from_stdin,
     shell_words,
 )
-from mtbot.policy.unwrap_options import BY_OPTION, values_of
+from mtbot.policy.unwrap_options import BY_OPTION
 from mtbot.policy.unwrap_tables import (
     FD_EXEC,
     FIND_EXEC,
@@ -30,6 +32,7 @@ from mtbot.policy.unwrap_tables import (
     LOADER,
     LOADERS,
     PARALLEL,
+    RUN_AS_COMMAND,
     SHELLS,
     STDIN_SHELLS,
     TWO_WORD_WRAPPERS,
@@ -39,6 +42,7 @@ from mtbot.policy.unwrap_tables import (
 
 _TMUX = Wrapper("cFfnstexy")
 _TMUX_RUNS = ("new", "split", "respawn", "run", "pipe", "display-popup", "popup")
+_REBASE_RUNS = frozenset({"-x", "--exec"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=").match
 
 
@@ -79,9 +83,10 @@ def operands_at(words: tuple[Word, ...], wrapper: Wrapper) -> tuple[int, bool]:
             return position + 1, strange
         if text.startswith("--"):
             name, equals, _ = text.partition("=")
-            takes = not equals and name in wrapper.long
+            takes = not equals and abbreviates(name, wrapper.long)
+            two = not equals and name in wrapper.two
             strange = wrapper.flags is not None and not equals and not takes and position + 1 < len(words)
-            position += 2 if takes else 1
+            position += 1 + takes + 2 * two
         elif text.startswith("-") and len(text) > 1:
             takes, strange = _cluster(text[1:], wrapper)
             position += 2 if takes else 1
@@ -105,29 +110,6 @@ def _cluster(letters: str, wrapper: Wrapper) -> tuple[bool, bool]:
     return False, False
 
 
-def _option_value(words: tuple[Word, ...], names: frozenset[str]) -> tuple[Word, int] | None:
-    """The value of the first option among `names`, as the next word, after `=` or in the cluster, and where it ends."""
-    shorts = {name[1] for name in names if len(name) == 2}
-    for position, word in enumerate(words):
-        text = word.text
-        if text == "--":
-            return None
-        if text.startswith("--"):
-            name, equals, value = text.partition("=")
-            if name in names:
-                if equals:
-                    return Word(value, word.dynamic), position + 1
-                return (words[position + 1], position + 2) if position + 1 < len(words) else None
-        elif text.startswith("-"):
-            for index, letter in enumerate(text[1:], start=1):
-                if letter in shorts:
-                    rest = text[index + 1 :]
-                    if rest and shorts != {"c"}:
-                        return Word(rest, word.dynamic), position + 1
-                    return (words[position + 1], position + 2) if position + 1 < len(words) else None
-    return None
-
-
 def _joined(words: tuple[Word, ...]) -> Word:
     return Word(" ".join([word.text for word in words]), any(word.dynamic for word in words))
 
@@ -135,10 +117,11 @@ def _joined(words: tuple[Word, ...]) -> Word:
 def _plain(words: tuple[Word, ...], wrapper: Wrapper, label: str) -> tuple[Inside, ...]:
     inside: list[Inside] = []
     if wrapper.text_options:
-        option = _option_value(words, wrapper.text_options)
-        if option is not None:
-            tail = words[option[1] :] if label == "env" else ()
-            return (InnerText(_joined((option[0], *tail)), f"{label} -c"),)
+        for value, end in placed_values(words, wrapper.text_options, wrapper.short):
+            tail = words[end:] if label == "env" else ()
+            inside.append(InnerText(_joined((value, *tail)), f"{label} -c"))
+        if inside:
+            return tuple(inside)
     position, strange = operands_at(words, wrapper)
     starts = [position + wrapper.skip] + ([position + wrapper.skip + 1] if strange else [])
     if label == "setarch":  # its operand may be missing
@@ -147,12 +130,14 @@ def _plain(words: tuple[Word, ...], wrapper: Wrapper, label: str) -> tuple[Insid
         rest = words[start:]
         if label in ("coproc", "time"):
             rest = _without_group(rest)
-        if label in ("timeout", "ssh", "nice", "ionice", "setarch") and rest and rest[0].text.startswith("-"):
+        if rest and rest[0].text.startswith("-"):
             rest = rest[operands_at(rest, wrapper)[0] :]
         if rest and wrapper.shell_text:
             inside.append(InnerText(_joined(rest), label))
         elif rest:
-            inside.append(InnerWords(rest, label, _given(words[:start]) if wrapper.assignments else ()))
+            given = _given(words[:start]) if wrapper.assignments else ()
+            inside.append(InnerWords(rest, label, given))
+            inside.extend([InnerText(value, f"{label} {name}") for name, value in given if RUN_AS_COMMAND(name)])
     return tuple(inside)
 
 
@@ -200,6 +185,11 @@ def _trap(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
     return (InnerText(words[0], "trap"),) if len(words) > 1 else ()
 
 
+def _declaration(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
+    """`export PAGER=CMD` in whichever way the word is quoted."""
+    return tuple([InnerText(value, name) for name, value in _given(command.argv[1:]) if RUN_AS_COMMAND(name)])
+
+
 def _command_builtin(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
     words = command.argv[1:]
     position = 0
@@ -213,14 +203,11 @@ def _command_builtin(command: SimpleCommand, _: str | None) -> tuple[Inside, ...
 def _xargs(command: SimpleCommand, stdin: str | None) -> tuple[Inside, ...]:
     words = command.argv[1:]
     marks = {"{}"} if any(w.text == "-i" or w.text.startswith("--replace") for w in words) else set()
-    option = _option_value(words, frozenset({"-I", "-J"}))
-    if option is not None:
-        marks.add(option[0].text)
+    marks.update([word.text for word in values_of(words, frozenset({"-I", "-J"}), WRAPPERS["xargs"].short)])
     found: list[Inside] = []
     fed = Word(" ".join(stdin.split())) if stdin else Word(UNKNOWN, dynamic=True)
     for inner in _plain(words, WRAPPERS["xargs"], "xargs"):
-        if not isinstance(inner, InnerWords):
-            continue
+        assert isinstance(inner, InnerWords)  # xargs has no option that is a text
         argv = inner.argv
         if marks:
             argv = tuple([_filled(word, marks, fed) for word in argv])
@@ -323,7 +310,7 @@ def _git(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
         text = command.argv[position].text
         pair = command.argv[position + 1].text if text == "-c" and position + 1 < at else text[2:]
         key, equals, value = pair.partition("=")
-        if text.startswith("-c") and equals and (value.startswith("!") or key.lower() in GIT_RUNS):
+        if text.startswith("-c") and equals and (value.startswith("!") or GIT_RUNS(key)):
             found.append(InnerText(Word(value.removeprefix("!")), f"git -c {key}"))
     words = command.argv[at:]
     subcommand = words[0].text if words else ""
@@ -335,12 +322,12 @@ def _git(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
                 rest = tuple([w for w in words[position + 1 :] if w.text not in ("--recursive", "--quiet")])
                 found.extend([InnerText(_joined(rest), "git submodule foreach")] if rest else [])
     elif subcommand == "rebase":
-        option = _option_value(words, frozenset({"-x", "--exec"}))
-        found.extend([InnerText(option[0], "git rebase --exec")] if option else [])
+        found.extend([InnerText(word, "git rebase --exec") for word in values_of(words, _REBASE_RUNS, "sXCS")])
     elif subcommand == "filter-branch":
         found.extend([InnerText(word, "git filter-branch") for word in words[1:] if " " in word.text])
     elif subcommand == "config":
         found.extend([InnerText(Word(word.text[1:]), "git config") for word in words if word.text.startswith("!")])
+        found.extend([InnerText(value, "git config") for key, value in pairwise(words) if GIT_RUNS(key.text)])
     elif subcommand in ("clone", "fetch", "pull", "push", "ls-remote", "archive"):
         found.extend([InnerText(word, f"git {subcommand}") for word in values_of(words, GIT_PACKS)])
         for word in words:
@@ -352,6 +339,7 @@ def _git(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
 
 
 _SPECIAL = {
+    **dict.fromkeys(("export", "declare", "typeset", "readonly", "local"), _declaration),
     "eval": _eval,
     "trap": _trap,
     "source": _source,

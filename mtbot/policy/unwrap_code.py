@@ -18,6 +18,7 @@ from mtbot.policy.unwrap_tables import (
     SHELLS,
     STDIN_SHELLS,
 )
+from mtbot.policy.words import words
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,20 @@ _AWK_PIPE = re.compile(
     r"\"([^\"]{1,500})\"\s{0,8}\|&?\s{0,8}(?:getline|\"(?:/bin/|/usr/bin/)?(?:ba|da|z|k)?sh(?: -s)?\")"
 )
 """A constant that awk runs to read from, or that it prints into a shell."""
+_CODE_LETTERS = "ceEpr"
+"""Letters of the options whose value is code, alone or at the end of a cluster (`perl -le`, `python3 -Ic`)."""
 _BACKTICKS = re.compile(r"`([^`]{1,2000})`")
+_VALUES = {
+    **dict.fromkeys(("python", "pypy"), words("-W -X")),
+    **dict.fromkeys(("node", "nodejs"), words("-r --require --import -C --conditions")),
+    "perl": words("-I"),
+    "ruby": words("-I -r -C"),
+    "php": words("-c -d"),
+}
+"""Options of an interpreter that take the next word and say nothing about where its program is."""
+_NAMES_CODE = ("-c", "-e", "-m", "-n", "-p", "--eval")
+_READERS = words("runpy code asyncio pdb")
+"""Modules of Python that run what they read."""
 
 
 def is_interpreter(program: str) -> bool:
@@ -80,12 +94,16 @@ def reads_program_from_stdin(command: SimpleCommand) -> bool:
         return "s" in flags or ("c" not in flags and (not operands or operands[0].text in STDIN_FILES))
     if not is_interpreter(command.program):
         return False
-    for argument in command.arguments:
+    valued = _VALUES.get(command.program.rstrip("0123456789."), frozenset())
+    arguments = iter(command.arguments)
+    for argument in arguments:
         if argument in STDIN_FILES:
             return True
-        if argument in CODE_OPTIONS or argument.startswith(("-c", "-e", "-m", "-n", "-p", "--eval")):
-            return argument == "-m" and "runpy" in command.arguments
-        if not argument.startswith("-"):
+        if argument in valued:
+            next(arguments, None)
+        elif argument in CODE_OPTIONS or argument.startswith(_NAMES_CODE):
+            return argument.startswith("-m") and not _READERS.isdisjoint([argument[2:], *command.arguments])
+        elif not argument.startswith("-"):
             return command.program in ("deno", "bun") and argument == "run" and "-" in command.arguments
     return True
 
@@ -93,14 +111,14 @@ def reads_program_from_stdin(command: SimpleCommand) -> bool:
 STDIN_FILES = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
-def shell_words(words: tuple[Word, ...]) -> tuple[str, tuple[Word, ...]]:
+def shell_words(given: tuple[Word, ...]) -> tuple[str, tuple[Word, ...]]:
     """A shell's option letters together, and its operands."""
     letters = ""
     position = 0
-    while position < len(words):
-        text = words[position].text
+    while position < len(given):
+        text = given[position].text
         if text in ("--", "-"):
-            if text == "--" or position + 1 < len(words):
+            if text == "--" or position + 1 < len(given):
                 position += 1
             break
         if text.startswith("--"):
@@ -110,7 +128,7 @@ def shell_words(words: tuple[Word, ...]) -> tuple[str, tuple[Word, ...]]:
             position += 2 if text[-1] in SHELL_VALUES else 1
         else:
             break
-    return letters, words[position:]
+    return letters, given[position:]
 
 
 def interpreter_code(command: SimpleCommand, stdin: str | None) -> tuple[Inside, ...]:
@@ -118,10 +136,16 @@ def interpreter_code(command: SimpleCommand, stdin: str | None) -> tuple[Inside,
     found: list[Inside] = []
     codes = [stdin] if stdin and reads_program_from_stdin(command) else []
     for position, argument in enumerate(command.arguments):
-        if argument in CODE_OPTIONS and position + 1 < len(command.arguments):
-            codes.append(command.arguments[position + 1])
-        elif argument.startswith(("-c", "-e")) and len(argument) > 3:
-            codes.append(argument[2:])
+        following = command.arguments[position + 1 : position + 2]
+        if argument in CODE_OPTIONS:
+            codes.extend(following)
+        elif argument.startswith("--"):
+            name, _, value = argument.partition("=")
+            codes.extend([value] if name in CODE_OPTIONS else [])
+        elif argument.startswith("-"):
+            marks = [index for index, letter in enumerate(argument[:8]) if letter in _CODE_LETTERS]
+            codes.extend([argument[index + 1 :] for index in marks])
+            codes.extend(following if marks and marks[-1] == len(argument) - 1 else ())
     for code in codes:
         found.extend([InnerText(Word(text), f"{command.program} code") for text in called_in_code(code[:4096])])
     return tuple(found)
@@ -141,10 +165,13 @@ def called_in_code(code: str) -> list[str]:
     return [text for text in dict.fromkeys(texts) if text][:16]
 
 
-def awk_code(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
-    """The constant commands of an awk program's `system` calls and pipes."""
+def awk_code(command: SimpleCommand, stdin: str | None) -> tuple[Inside, ...]:
+    """The constant commands of an awk program's `system` calls and pipes; it may come from the standard input."""
     found = []
-    for argument in command.arguments[:8]:
+    programs = command.arguments[:8]
+    if stdin and any(argument.removeprefix("-f") in STDIN_FILES for argument in programs):
+        programs += (stdin,)
+    for argument in programs:
         if "system" in argument or "|" in argument:
             found.extend([InnerText(Word(text), "awk system") for text in called_in_code(argument[:4096])])
             found.extend([InnerText(Word(m[1]), "awk pipe") for m in _AWK_PIPE.finditer(argument)])

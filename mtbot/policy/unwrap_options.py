@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from mtbot.policy.option_values import values_of
 from mtbot.policy.reading_values import UNKNOWN, SimpleCommand, Word
 from mtbot.policy.unwrap_code import STDIN_FILES, InnerText, InnerWords, Inside, shell_words
 from mtbot.policy.words import words
@@ -17,6 +18,9 @@ MAX_SCRIPT = 4096
 """Characters of one sed script or editor command that are looked at."""
 
 _TAR_TEXTS = words("--use-compress-program --to-command --info-script --new-volume-script --rsh-command")
+_TAR_VALUES = "bCfgHKLNTVX"
+_SSH_VALUES = "BbcDEeFIiJLlmOpPQRSWw"
+_RSYNC_VALUES = "BMfT"
 _SSH_TEXTS = re.compile(r"\s*(?:proxycommand|localcommand|knownhostscommand)\s{0,8}[= ]\s{0,8}", re.IGNORECASE)
 _SED_RUNS = re.compile(r"(?:^|[\s;{}0-9$/!,~+I])e[ \t]+([^\n]{1,2000})")
 _SED_REPLACES = re.compile(r"s([/|,#@:!%_])(?:(?!\1).){0,500}\1((?:(?!\1).){1,500})\1[gpiIm0-9]{0,5}e")
@@ -27,21 +31,8 @@ _TEXT_OPTIONS = {
     "sort": words("--compress-program"),
     "gdb": words("-ex -iex --eval-command -eval-command"),
 }
+_JOB = re.compile(r"^[ \t]*(?:@[a-z]+[ \t]+|(?:[0-9*][^ \t\n]*[ \t]+){5})([^\n]+)", re.MULTILINE)
 _MAKE_FILES = words("-f --file --makefile")
-
-
-def values_of(arguments: tuple[Word, ...], names: frozenset[str]) -> Iterator[Word]:
-    """The value of every option among `names`: the next word, behind a `=`, or joined to a short option."""
-    shorts = tuple([name for name in names if len(name) == 2])
-    for position, word in enumerate(arguments):
-        name, equals, value = word.text.partition("=")
-        if word.text in names:
-            if position + 1 < len(arguments):
-                yield arguments[position + 1]
-        elif equals and name in names:
-            yield Word(value, UNKNOWN in value)
-        elif shorts and word.text.startswith(shorts):
-            yield Word(word.text[2:], word.dynamic)
 
 
 def _texts(program: str, found: Iterator[Word]) -> tuple[Inside, ...]:
@@ -51,19 +42,27 @@ def _texts(program: str, found: Iterator[Word]) -> tuple[Inside, ...]:
 def tar(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
     """`--checkpoint-action=exec=CMD`, a compression program, a script for volumes."""
     arguments = command.argv[1:]
+    named = list(values_of(arguments, _TAR_TEXTS | {"-I", "-F"}, _TAR_VALUES))
+    first = arguments[0].text if arguments else ""
+    if first[:1] not in ("", "-"):  # letters without a dash: their values follow in the order of the letters
+        taking = [letter for letter in first if letter in "IF" + _TAR_VALUES]
+        named += [word for letter, word in zip(taking, arguments[1:], strict=False) if letter in "IF"]
     actions = [
         Word(word.text.removeprefix("exec="), word.dynamic)
         for word in values_of(arguments, frozenset({"--checkpoint-action"}))
         if word.text.startswith("exec=")
     ]
-    return _texts("tar", iter([*actions, *values_of(arguments, _TAR_TEXTS | {"-I", "-F"})]))
+    return _texts("tar", iter([*actions, *named]))
 
 
-def sed(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
-    """The `e` command of a script, and a replacement that is run."""
+def sed(command: SimpleCommand, stdin: str | None) -> tuple[Inside, ...]:
+    """The `e` command of a script, and a replacement that is run; the script may come from the standard input."""
     found = []
-    for word in command.argv[1:17]:
-        script = word.text[:MAX_SCRIPT]
+    scripts = [word.text for word in command.argv[1:17]]
+    if stdin and any(word.text in STDIN_FILES for word in values_of(command.argv[1:], words("-f --file"))):
+        scripts.append(stdin)
+    for whole in scripts:
+        script = whole[:MAX_SCRIPT]
         if "e" in script:
             found += [match[1] for match in _SED_RUNS.finditer(script)]
             found += [match[2] for match in _SED_REPLACES.finditer(script)]
@@ -83,12 +82,17 @@ def editor(command: SimpleCommand, stdin: str | None) -> tuple[Inside, ...]:
 def opened_by(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
     """The remote shell of rsync, scp and the like, and the proxies of ssh."""
     arguments = command.argv[1:]
-    found = list(values_of(arguments, words("-e --rsh"))) if command.program == "rsync" else []
-    for word in values_of(arguments, frozenset({"-o"})):
+    found = list(values_of(arguments, words("-e --rsh"), _RSYNC_VALUES)) if command.program == "rsync" else []
+    for word in values_of(arguments, frozenset({"-o"}), _SSH_VALUES):
         named = _SSH_TEXTS.match(word.text)
         if named:
             found.append(Word(word.text[named.end() :], word.dynamic))
     return _texts(command.program, iter(found))
+
+
+def crontab(_: SimpleCommand, stdin: str | None) -> tuple[Inside, ...]:
+    """The commands of a table of jobs on the standard input."""
+    return _texts("crontab", (Word(match[1], UNKNOWN in match[1]) for match in _JOB.finditer(stdin or "")))
 
 
 def make(command: SimpleCommand, stdin: str | None) -> tuple[Inside, ...]:
@@ -129,5 +133,6 @@ BY_OPTION: dict[str, Callable[[SimpleCommand, str | None], tuple[Inside, ...]]] 
     **dict.fromkeys(("mapfile", "readarray", "complete", "compgen"), called_back),
     **dict.fromkeys(_TEXT_OPTIONS, by_name),
     "capsh": after_dashes,
+    "crontab": crontab,
 }
 """By program; what one of these finds comes beside what the tables of wrappers say."""

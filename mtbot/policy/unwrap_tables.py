@@ -7,6 +7,7 @@ option in neither list makes both words behind it candidates.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from mtbot.policy.words import words
@@ -28,6 +29,8 @@ class Wrapper:
     """Letters of the options without a value, when they are known in full."""
     shell_text: bool = False
     """Whether the words are joined and given to a shell (`watch`, `ssh`)."""
+    two: frozenset[str] = frozenset()
+    """Long options that take the next two words."""
     text_options: frozenset[str] = frozenset()
     """Options whose value is a program text for a shell (`su -c`)."""
 
@@ -101,7 +104,14 @@ WRAPPERS: dict[str, Wrapper] = {
     "chpst": Wrapper("uUbemdofpcrtnP/"),
     "setuidgid": Wrapper(skip=1),
     "softlimit": Wrapper("acdflmnoprst"),
-    "bwrap": Wrapper("", words("--uid --gid --hostname --chdir --unsetenv --lock-file --sync-fd --tmpfs --proc --dev --dir")),
+    "bwrap": Wrapper(
+        "",
+        words(
+            "--uid --gid --hostname --chdir --unsetenv --lock-file --sync-fd --tmpfs --proc --dev --dir --args --userns --userns2 --pidns --cap-add --cap-drop"
+            " --seccomp --add-seccomp-fd --info-fd --json-status-fd --block-fd --userns-block-fd --remount-ro --mqueue --perms --size --exec-label --file-label --argv0 --overlay-src"
+        ),
+        two=words("--bind --bind-try --dev-bind --dev-bind-try --ro-bind --ro-bind-try --bind-fd --ro-bind-fd --bind-data --ro-bind-data --file --symlink --setenv --chmod"),
+    ),
     "npx": Wrapper("pc", words("--package --call"), text_options=words("-c --call")),
     "prlimit": Wrapper("po", words("--pid --output")),
     "cgexec": Wrapper("g"),
@@ -177,8 +187,18 @@ GIT_GLOBAL_VALUES = words(
 GIT_PACKS = words("-u --upload-pack --receive-pack --exec")
 """Options of git's transports whose value is a program on the other side, which may be this very host."""
 
-GIT_RUNS = words(
-    "core.pager core.editor core.sshcommand core.fsmonitor core.askpass core.gitproxy sequence.editor diff.external "
-    "gpg.program ssh.variant credential.helper pager.log pager.diff pager.show pager.status interactive.difffilter"
-)
+GIT_RUNS = re.compile(
+    r"core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|sequence\.editor|pager\..+"
+    r"|diff\.external|diff\..+\.(?:command|textconv)|filter\..+\.(?:clean|smudge|process)|merge\..+\.driver"
+    r"|(?:merge|diff)tool\..+\.cmd|(?:browser|man)\..+\.cmd|gpg\.(?:.+\.)?(?:program|defaultkeycommand)"
+    r"|credential\.(?:.+\.)?helper|interactive\.difffilter|trailer\..+\.(?:cmd|command)|tar\..+\.command"
+    r"|uploadpack\.packobjectshook|remote\..+\.(?:uploadpack|receivepack)|sendemail\..*cmd|ssh\.variant",
+    re.IGNORECASE,
+).fullmatch
 """Configuration keys whose value git runs."""
+
+RUN_AS_COMMAND = re.compile(
+    r"PS[04]|PROMPT_COMMAND|(?:GIT_|MAN)?PAGER|(?:GIT_|GIT_SEQUENCE_)?EDITOR|VISUAL|LESSOPEN|BROWSER"
+    r"|GIT_(?:SSH_COMMAND|EXTERNAL_DIFF|PROXY_COMMAND|CONFIG_VALUE_[0-9]+)|(?:GIT|SSH)_ASKPASS"
+).fullmatch
+"""Names of the environment whose value some program runs."""

@@ -27,6 +27,14 @@ def _command(text: str) -> SimpleCommand:
         "at now",
         "python3 -u",
         "deno run -",
+        "python3 -X utf8",
+        "python3.11 -W ignore -",
+        "python3 -m code",
+        "python3 -mpdb",
+        "node -r esm",
+        "perl -I lib",
+        "php -d a=b",
+        "ruby -I",
     ],
 )
 def test_a_program_that_is_named_nowhere_comes_from_standard_input(text: str) -> None:
@@ -47,6 +55,11 @@ def test_a_program_that_is_named_nowhere_comes_from_standard_input(text: str) ->
         "node -e x",
         "cat",
         "deno run f",
+        "python3 -I f",
+        "python3 -W ignore f",
+        "php -r x",
+        "php -c d f",
+        "ruby -rjson f",
     ],
 )
 def test_a_named_program_makes_standard_input_data(text: str) -> None:
