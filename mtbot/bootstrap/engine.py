@@ -25,6 +25,7 @@ from mtbot.gate.facts import FactFinder
 from mtbot.gate.gate import Gate
 from mtbot.gateway.lanes import Lanes
 from mtbot.gateway.outbox import Mail, OutboxWorker
+from mtbot.gateway.places import Places, PlaceStores
 from mtbot.gateway.recovery import Leftovers, Recovery
 from mtbot.gateway.turns import TurnFrame, Turns, TurnStores
 from mtbot.llm.classifier import ModelClassifier
@@ -133,6 +134,7 @@ class Flow:
     lanes: Lanes
     outbox: OutboxWorker
     recovery: Recovery
+    places: Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,11 @@ class Engine:
     def recovery(self) -> Recovery:
         """Sweeps at start and watches afterwards."""
         return self.flow.recovery
+
+    @property
+    def places(self) -> Places:
+        """Which chats can be reached."""
+        return self.flow.places
 
     @property
     def desk(self) -> Desk:
@@ -229,12 +236,16 @@ def build_engine(office: Office, runner: Runner) -> Engine:
         loaded.clock,
         loaded.redactor,
     )
-    office.desk.wake = turns.wake = recovery.wake = outbox.wake
+    places = Places(
+        PlaceStores(stores.chats, stores.inbox, stores.outbox), lambda: loaded.people, loaded.clock, loaded.redactor
+    )
+    outbox.on_gone, outbox.closed = places.lost, places.closed
+    office.desk.wake = turns.wake = recovery.wake = places.wake = outbox.wake
     profiles.put = _putting(stores.outbox, loaded.clock, outbox.wake)
     outbox.on_unasked = recovery.unasked
     recovery.unsure = outbox.settle_ambiguous
     machinery = Machinery(providers, runner, confiner)
-    return Engine(office, profiles, machinery, board, Flow(turns, lanes, outbox, recovery))
+    return Engine(office, profiles, machinery, board, Flow(turns, lanes, outbox, recovery, places))
 
 
 def _putting(outbox: Outbox, clock: Clock, wake: Callable[[], None]) -> Put:

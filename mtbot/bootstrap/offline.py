@@ -124,14 +124,28 @@ async def look(loaded: Loaded) -> Office:
     """Open what is there for reading; StorageError "no database yet at ..." if there is nothing."""
     from mtbot.storage.engine import Database
 
-    return _office(loaded, await Database.open_read_only(place_of(loaded)))
+    db = await Database.open_read_only(place_of(loaded))
+    return _office(await _following(loaded, db), db)
 
 
 async def work(loaded: Loaded, *, create: bool = True) -> Office:
     """Open for writing, creating or migrating where needed."""
     from mtbot.storage.engine import Database
 
-    return _office(loaded, await Database.open_for_writing(place_of(loaded), create=create))
+    db = await Database.open_for_writing(place_of(loaded), create=create)
+    return _office(await _following(loaded, db), db)
+
+
+async def _following(loaded: Loaded, db: "Database") -> Loaded:
+    """The configuration, with the groups that moved since it was written."""
+    from mtbot.storage.chats import ChatStore
+
+    try:
+        moves = await ChatStore(db, loaded.redactor.mask).moves()
+    except BaseException:
+        await db.close()
+        raise
+    return replace(loaded, people=loaded.people.following(moves)) if moves else loaded
 
 
 def _office(loaded: Loaded, db: "Database") -> Office:

@@ -3,8 +3,8 @@
 import asyncio
 import functools
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import structlog
@@ -56,12 +56,13 @@ class BotParts:
 class BotWays:
     """The way out of every bot, chosen by the item's address; also their signs."""
 
-    def __init__(self) -> None:
+    def __init__(self, outward: Callable[[Address], Address]) -> None:
         self.bots: dict[BotName, BotParts] = {}
+        self._outward = outward
 
     async def deliver(self, item: "OutboxItem", message: int | None) -> int | None:
         """Hand on to the bot that the item belongs to."""
-        return await self._of(item.address.bot).way.deliver(item, message)
+        return await self._of(item.address.bot).way.deliver(replace(item, address=self._outward(item.address)), message)
 
     async def answer_press(self, bot: BotName, press_id: str, note: str) -> None:
         """Hand on."""
@@ -70,12 +71,13 @@ class BotWays:
     def working(self, address: Address) -> None:
         """Hand on; terminal and cron turns have no sign."""
         if address.bot in self.bots and address.surface in (SurfaceName.PRIVATE, SurfaceName.GROUP):
-            self.bots[address.bot].typing.working(address)
+            self.bots[address.bot].typing.working(self._outward(address))
 
     def resting(self, address: Address) -> None:
         """Hand on."""
         if address.bot in self.bots:
-            self.bots[address.bot].typing.resting(address)
+            for place in {address, self._outward(address)}:  # its group may have moved meanwhile
+                self.bots[address.bot].typing.resting(place)
 
     def _of(self, bot: BotName) -> BotParts:
         from mtbot.domain.errors import ChatGone
@@ -88,7 +90,7 @@ class BotWays:
 
 def build_gateway(engine: Engine) -> "Running":
     """A gateway over ``engine``; ``Running.run`` connects and serves."""
-    ways = BotWays()
+    ways = BotWays(engine.places.outward)
     engine.board.signs = ways
     engine.board.ways[SurfaceName.PRIVATE] = ways
     engine.board.ways[SurfaceName.GROUP] = ways
@@ -103,7 +105,14 @@ def build_gateway(engine: Engine) -> "Running":
         functools.partial(running.about, started=started),
         engine.loaded.clock,
     )
-    frame = IntakeFrame(engine.loaded.clock, engine.loaded.redactor, ways, engine.wake, lambda: engine.loaded.people)
+    frame = IntakeFrame(
+        engine.loaded.clock,
+        engine.loaded.redactor,
+        ways,
+        engine.wake,
+        lambda: engine.loaded.people,
+        engine.places,
+    )
     running.trash = keeper_of(engine.office, Ground(engine.profiles.gate, FactFinder(engine.profiles.world())))
     intake = Intake(
         engine.desk,
@@ -113,7 +122,7 @@ def build_gateway(engine: Engine) -> "Running":
         frame,
         running.trash,
     )
-    commands.doing = engine.turns.doing
+    commands.doing, commands.outward = engine.turns.doing, engine.places.outward
     cards = CutOffCards(engine.loaded.clock, engine.loaded.redactor, lambda: engine.loaded.people)
     notices = NoticeFrame(engine.loaded.clock, ways, engine.wake, intake.admits)
     intake.on_notice = CutOffs(stores.trail, stores.outbox, engine.lanes, cards, notices).press
@@ -184,6 +193,7 @@ class Running:
     async def _open(self) -> Sequence[Service]:
         """Connect every bot, bring to rest what a crash left, and take up what came in before it."""
         self._engine.machinery.confiner.begin()
+        await self._engine.places.load()
         bots = await self._connect()
         rows = await self._sweep(bots)
         for bot in bots:

@@ -5,7 +5,7 @@ import contextlib
 import hashlib
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -213,8 +213,9 @@ async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver
 class _EachBot:
     """The way out of whichever bot an item belongs to, connected when its first item comes."""
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: Loaded, outward: Callable[[Address], Address]) -> None:
         self._loaded = loaded
+        self._outward = outward
         self._opened: dict[BotName, tuple[Transport, TelegramWay]] = {}
 
     async def deliver(self, item: OutboxItem, message: int | None) -> int | None:
@@ -232,7 +233,7 @@ class _EachBot:
             except ConfigError as error:
                 raise Unreachable(str(error)) from error
             self._opened[bot] = transport, TelegramWay(transport, Pace(asyncio.get_running_loop().time))
-        return await self._opened[bot][1].deliver(item, message)
+        return await self._opened[bot][1].deliver(replace(item, address=self._outward(item.address)), message)
 
     async def answer_press(self, bot: BotName, press_id: str, note: str) -> None:
         """Nothing: no press arrives where nothing is listened to."""
@@ -245,7 +246,8 @@ class _EachBot:
 
 async def _deliver_rest(engine: Engine) -> None:
     """No gateway is there to send it: send what is queued from here."""
-    ways = _EachBot(engine.loaded)
+    await engine.places.load()
+    ways = _EachBot(engine.loaded, engine.places.outward)
     engine.board.ways[SurfaceName.PRIVATE] = ways
     engine.board.ways[SurfaceName.GROUP] = ways
     try:

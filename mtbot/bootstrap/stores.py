@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from mtbot.domain.ids import SafeText
 from mtbot.storage.chain import Chain
+from mtbot.storage.chats import ChatStore
 from mtbot.storage.consent import ConsentStore
 from mtbot.storage.cron_runs import CronRunStore
 from mtbot.storage.edits import EditStore
@@ -29,6 +30,7 @@ class Stores:
     leases: LeaseStore
     cron_runs: CronRunStore
     edits: EditStore
+    chats: ChatStore
 
 
 def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
@@ -43,6 +45,7 @@ def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
         leases=LeaseStore(db),
         cron_runs=CronRunStore(db),
         edits=EditStore(db),
+        chats=ChatStore(db, mask),
     )
 
 

@@ -11,7 +11,7 @@ from mtbot.domain.errors import AlreadyDecided, ConsentError, NoSuchApproval, No
 from mtbot.domain.ids import ApprovalId, SessionId
 from mtbot.domain.ports import Clock, Consents, History, Inbox
 from mtbot.domain.record import Approval, ApprovalState, Ruling, Via
-from mtbot.domain.turn import Inbound
+from mtbot.domain.turn import Address, Inbound
 from mtbot.gateway.lanes import Halted, Lanes
 from mtbot.policy.people import People
 
@@ -56,7 +56,7 @@ class Command:
 
 
 class Commands:
-    """The table. ``doing`` tells what a session's turn is at, in one masked line."""
+    """The table. ``doing`` tells what a session's turn is at, in one masked line; ``outward`` how a chat is called now."""
 
     def __init__(
         self,
@@ -73,6 +73,7 @@ class Commands:
         self._people = people
         self._about = about
         self._clock = clock
+        self.outward: Callable[[Address], Address] = lambda address: address
         self.doing: Callable[[SessionId], str] = lambda _session: ""
         self.table = (
             Command("start", "what I am", self._start),
@@ -107,7 +108,8 @@ class Commands:
 
     async def _whoami(self, inbound: Inbound) -> str:
         address = inbound.address
-        lines = [f"You are {self._people().name(inbound.sender)}, id {inbound.sender.id}.", f"Chat {address.chat}"]
+        shown = self.outward(address).chat
+        lines = [f"You are {self._people().name(inbound.sender)}, id {inbound.sender.id}.", f"Chat {shown}"]
         if address.thread is not None:
             lines[-1] += f", topic {address.thread}"
         lines[-1] += f", session {address.session}."

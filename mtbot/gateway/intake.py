@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from mtbot.approvals.cut_off import MARK
 from mtbot.approvals.desk import Desk
+from mtbot.domain.chats import ChatChange
 from mtbot.domain.errors import (
     AlreadyDecided,
     ChannelError,
@@ -19,7 +20,7 @@ from mtbot.domain.errors import (
     StateError,
     StorageError,
 )
-from mtbot.domain.ids import ApprovalId, ChatId
+from mtbot.domain.ids import ApprovalId
 from mtbot.domain.ports import Clock, Consents, Deliverer, Inbox, Masker, Outbox
 from mtbot.domain.record import (
     Approval,
@@ -35,14 +36,12 @@ from mtbot.domain.record import (
     withdraws,
 )
 from mtbot.domain.trash import Undo
-from mtbot.domain.turn import Address, Inbound, InboundKind, SurfaceName
+from mtbot.domain.turn import Address, Inbound, InboundKind
 from mtbot.gateway.commands import NOT_WRITTEN_YET, Commands
 from mtbot.gateway.edits import EditOffers
 from mtbot.gateway.lanes import Lanes, Offered
+from mtbot.gateway.places import Places
 from mtbot.policy.people import Admission, People
-
-MAX_TOLD_GROUPS = 20
-"""Anybody can put a bot into groups; past so many unknown ones since the start the owner hears of no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +55,14 @@ class IntakeStores:
 
 @dataclass(frozen=True, slots=True)
 class IntakeFrame:
-    """What surrounds intake: time, masking, the way to answer a press, a wake-up for the outbox."""
+    """What surrounds intake: time, masking, the way to answer a press, a wake-up for the outbox, people, places."""
 
     clock: Clock
     masker: Masker
     presses: Deliverer
     wake: Callable[[], None]
     people: Callable[[], People]
+    places: Places
 
 
 class Intake:
@@ -80,7 +80,6 @@ class Intake:
         self._stores = stores
         self._frame = frame
         self._back = back
-        self._told_groups: set[tuple[str, int]] = set()
         self.ignored: Counter[Admission] = Counter()
         self.edits: EditOffers | None = None
         self.on_notice: Callable[[Inbound, str, str], Awaitable[str]] = _no_notice
@@ -89,6 +88,18 @@ class Intake:
         """Whether this may come in at all; whoever it is from, it is judged again when it is acted on."""
         return self._frame.people().admit(inbound) is Admission.ADMIT
 
+    def inward(self, address: Address) -> Address:
+        """The place by which ``address`` is known here."""
+        return self._frame.places.inward(address)
+
+    def heeds(self, change: ChatChange) -> bool:
+        """Whether a change of a chat concerns us."""
+        return self._frame.places.heeds(change)
+
+    async def changed(self, change: ChatChange) -> None:
+        """Act on a change of a chat."""
+        await self._frame.places.changed(change)
+
     async def receive(self, inbound: Inbound) -> None:
         """Act on ``inbound``; when this returns, its inbox row is closed unless a turn took it or will."""
         admission = self._frame.people().admit(inbound)
@@ -96,6 +107,8 @@ class Intake:
             await self._done(inbound)
             await self.turn_away(inbound)
             return
+        if not withdraws(inbound):
+            await self._frame.places.heard_from(inbound.address)
         if inbound.kind in (InboundKind.TEXT, InboundKind.COMMAND) and self.edits is not None:
             self.edits.said(inbound)
         if withdraws(inbound):
@@ -132,17 +145,8 @@ class Intake:
         self.ignored[admission] += 1
         if inbound.kind is InboundKind.PRESS:
             await self._note(inbound, "You are not on the list of this chat.")
-        owner = self._frame.people().owner
-        key = (str(inbound.address.bot), int(inbound.address.chat))
-        told = key in self._told_groups or len(self._told_groups) >= MAX_TOLD_GROUPS
-        if admission is Admission.UNKNOWN_GROUP and owner is not None and not told:
-            self._told_groups.add(key)
-            place = Address(SurfaceName.PRIVATE, inbound.address.bot, ChatId(int(owner)))
-            text = (
-                f"I was put into a group that I do not serve (id {inbound.address.chat}). To serve it, add it to "
-                "`channels.telegram.groups` in the configuration."
-            )
-            await self._put(OutboxItem(OutKind.NOTICE, place, text=self._frame.masker.mask(text), silent=True))
+        if admission is Admission.UNKNOWN_GROUP:
+            await self._frame.places.stranger(inbound.address.bot, inbound.address.chat)
 
     async def _text(self, inbound: Inbound) -> None:
         if inbound.kind is InboundKind.COMMAND:

@@ -13,6 +13,7 @@ import structlog
 from mtbot.domain.errors import (
     Ambiguous,
     ChannelError,
+    ChatGone,
     ConsentError,
     MtclawError,
     StorageError,
@@ -23,7 +24,7 @@ from mtbot.domain.errors import (
 from mtbot.domain.ids import ApprovalId
 from mtbot.domain.ports import Clock, Consents, Deliverer, Masker, Outbox
 from mtbot.domain.record import ApprovalState, CardKind, OutboxItem, OutboxRow, OutKind
-from mtbot.domain.turn import SurfaceName
+from mtbot.domain.turn import Address, SurfaceName
 
 IDLE_SECONDS = 2.0
 """How long the worker rests when nobody wakes it: another process (the CLI) may have queued something."""
@@ -47,7 +48,8 @@ class Mail:
 class OutboxWorker:
     """Sends until it is closed. ``ways`` maps a surface to its way out.
 
-    ``on_unasked`` is told of a request whose question will never be seen, and why: nobody can answer it.
+    ``on_unasked`` is told of a request whose question will never be seen, and why: nobody can answer it. ``on_gone`` is
+    told of a chat that is not there, and says whether to send again; ``closed`` knows where nothing can be sent.
     """
 
     def __init__(self, mail: Mail, ways: Mapping[SurfaceName, Deliverer], clock: Clock, masker: Masker) -> None:
@@ -58,6 +60,8 @@ class OutboxWorker:
         self._more = asyncio.Event()
         self._busy: dict[str, asyncio.Task[None]] = {}
         self._closing = False
+        self.on_gone: Callable[[Address, ChatGone], Awaitable[bool]] = _gone
+        self.closed: Callable[[Address], bool] = lambda _address: False
         self.on_unasked: Callable[[ApprovalId, str], Awaitable[None]] = _nothing
 
     def wake(self) -> None:
@@ -128,6 +132,9 @@ class OutboxWorker:
         if item.kind is OutKind.EDIT and message is None:
             await outbox.drop(row.id, "its question was never sent, or is gone")
             return
+        if self.closed(item.address):
+            await self._drop(row, "its chat can't be written to")
+            return
         if not await outbox.claim(row.id):
             return
         try:
@@ -141,6 +148,9 @@ class OutboxWorker:
         except ChannelError as error:
             if error.status >= 500:
                 await self._again(row, error)
+                return
+            if isinstance(error, ChatGone) and await self.on_gone(item.address, error):
+                await outbox.retry(row.id, self._clock.now_ms())
                 return
             _log.error("outbox.refused", row=row.id, kind=item.kind.value, code=error.code, error=str(error))
             await self._drop(row, str(error))
@@ -225,6 +235,10 @@ class OutboxWorker:
             return None if approval is None else (await self._mail.consents.get(approval)).message
         except ConsentError:
             return None
+
+
+async def _gone(_address: Address, _error: ChatGone) -> bool:
+    return False
 
 
 async def _nothing(_approval: ApprovalId, _why: str) -> None:

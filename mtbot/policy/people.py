@@ -5,7 +5,7 @@ channel's id is never a person.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from mtbot.domain.ids import BotName, ChatId, UserId
@@ -93,6 +93,15 @@ class People:
             return known[:1].upper() + known[1:]
         chosen = " ".join(actor.name.split())[:MAX_NAME]
         return chosen or ("somebody" if actor.kind is ActorKind.TELEGRAM else "the owner of this host")
+
+    def following(self, moves: Mapping[tuple[BotName, ChatId], ChatId]) -> "People":
+        """These people where groups moved: a group goes on under its old id, with what is configured for the new one."""
+        bots = dict(self.bots)
+        for (name, old), new in moves.items():
+            bot = bots.get(name)
+            if bot is not None and new in bot.groups:
+                bots[name] = replace(bot, groups={**bot.groups, old: bot.groups[new]})
+        return replace(self, bots=bots)
 
     def admit(self, inbound: Inbound) -> Admission:
         """Whether this may start a turn, decide something or command the bot."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from mtbot.simulator.entities import automatic_entities
-from mtbot.simulator.render import chat_json, message_json, person_json
+from mtbot.simulator.render import chat_json, member_json, message_json, person_json
 from mtbot.simulator.state import Bot, Query, Room, World
 from mtbot.simulator.values import (
     GENERAL_TOPIC,
@@ -232,13 +232,19 @@ class People:
 
     def set_member(self, chat: int, user: Person | int, status: str) -> None:
         """Make somebody (a bot too) member, administrator, creator, left or kicked."""
-        room = self._world.room(chat, self._world.bot(None))
-        room.members[self._world.person(user).id] = status
+        room, person = self._world.room(chat, self._world.bot(None)), self._world.person(user)
+        before = room.members.get(person.id, "left")
+        room.members[person.id] = status
+        for bot in self._world.bots.values():
+            if bot.id == person.id:
+                self._tell_membership(bot, room, (before, status))
 
     def block(self, user: Person | int, *, bot: str | None = None, blocked: bool = True) -> None:
         """Block a bot in its private chat, or let it in again."""
         person, found = self._world.person(user), self._world.bot(bot)
         (found.blocked_by.add if blocked else found.blocked_by.discard)(person.id)
+        states = ("member", "kicked") if blocked else ("kicked", "member")
+        self._tell_membership(found, self._world.private(found, person), states)
 
     def migrate(self, chat: int, new: int, user: Person | int = TELEGRAM) -> int:
         """Turn a group into a supergroup with a new id: two service messages, and errors for who uses the old one."""
@@ -269,6 +275,19 @@ class People:
         kept = room.add(replace(message, date=self._world.now(), thread=thread, in_topic=in_topic))
         self._tell(room, kept, "message")
         return kept
+
+    def _tell_membership(self, bot: Bot, room: Room, states: tuple[str, str]) -> None:
+        """Tell a bot how it stands in a chat now, and how it stood before."""
+        before, after = (member_json(bot.account.person, status) for status in states)
+        change: JsonObject = {
+            "chat": chat_json(room),
+            "from": person_json(TELEGRAM),
+            "date": self._world.now(),
+            "old_chat_member": before,
+            "new_chat_member": after,
+        }
+        bot.queue.push("my_chat_member", change)
+        self._world.pulse.beat()
 
     def _tell(self, room: Room, message: Message, kind: str) -> None:
         for bot in self._world.audience(room, message):

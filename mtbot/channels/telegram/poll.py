@@ -8,14 +8,16 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import structlog
 from aiogram.types import Update
 from pydantic import ValidationError
 
-from mtbot.channels.telegram.translate import Me, translate
+from mtbot.channels.telegram.translate import Me, membership, translate
 from mtbot.channels.telegram.transport import Transport
+from mtbot.domain.chats import ChatChange
 from mtbot.domain.errors import ChannelError, MtclawError, PollConflict, StorageError, Throttled, TokenRejected
 from mtbot.domain.ids import BotName, Digest
 from mtbot.domain.ports import Clock, Inbox
@@ -36,6 +38,18 @@ class Door(Protocol):
 
     def admits(self, inbound: Inbound) -> bool:
         """Whether it may come in at all; what may not leaves no trace on disk."""
+        ...
+
+    def inward(self, address: Address) -> Address:
+        """The place by which ``address`` is known inside."""
+        ...
+
+    def heeds(self, change: ChatChange) -> bool:
+        """Whether a change of a chat concerns us; a move counts from this moment on."""
+        ...
+
+    async def changed(self, change: ChatChange) -> None:
+        """Act on a change that was stored."""
         ...
 
     async def turn_away(self, inbound: Inbound) -> None:
@@ -91,14 +105,21 @@ class Poller:
         updates = await self._transport.updates(self._offset)
         self.last_success_ms = self._clock.now_ms()
         rows = [row for row in map(self._row, updates) if row is not None]
-        read = [(row, inbound) for row in rows if (inbound := self.read(row)) is not None]
-        admitted = {row: inbound for row, inbound in read if self._door.admits(inbound)}
+        read: list[tuple[InboxRow, Inbound | ChatChange]] = []
+        admitted: dict[InboxRow, Inbound | ChatChange] = {}
+        for row in rows:  # one after the other: a move changes how those behind it are read
+            found = self._read(row)
+            if found is None:
+                continue
+            read.append((row, found))
+            if self._door.heeds(found) if isinstance(found, ChatChange) else self._door.admits(found):
+                admitted[row] = found
         new = await self._store(admitted)
         if rows:
             self._offset = rows[-1].update + 1
-        for row, inbound in read:
-            if row not in admitted:
-                self._start(self._safely(self._door.turn_away(inbound)))
+        for row, found in read:
+            if row not in admitted and isinstance(found, Inbound):
+                self._start(self._safely(self._door.turn_away(found)))
         for row in new:
             if row.digest in self._ahead:
                 self._start(self._safely(self._inbox.done(row.bot, row.update)))
@@ -106,7 +127,7 @@ class Poller:
                 self._act(admitted[row])
         self._ahead.clear()
 
-    async def _store(self, admitted: Mapping[InboxRow, Inbound]) -> tuple[InboxRow, ...]:
+    async def _store(self, admitted: Mapping[InboxRow, Inbound | ChatChange]) -> tuple[InboxRow, ...]:
         """Commit them; if the database takes its time or refuses, what only stops something is acted on before it.
 
         After a StorageError nothing is confirmed, so all of it comes again; what was acted on is remembered.
@@ -115,10 +136,10 @@ class Poller:
         try:
             await asyncio.wait([storing], timeout=PATIENCE)
             if not storing.done() or storing.exception() is not None:
-                for row, inbound in admitted.items():
-                    if withdraws(inbound) and row.digest not in self._ahead:
+                for row, found in admitted.items():
+                    if isinstance(found, Inbound) and withdraws(found) and row.digest not in self._ahead:
                         self._ahead.add(row.digest)
-                        self._start(self._safely(self._door.receive(inbound)))
+                        self._start(self._safely(self._door.receive(found)))
             return await storing
         finally:
             storing.cancel()
@@ -142,24 +163,35 @@ class Poller:
         return InboxRow(BotName(self._me.name), ident, digest, payload)
 
     def read(self, row: InboxRow) -> Inbound | None:
-        """What a stored update says; None if nobody said anything, or if it cannot be read (which is logged)."""
+        """What somebody said with a stored update; None if nobody did, or if it cannot be read (which is logged)."""
+        found = self._read(row)
+        return found if isinstance(found, Inbound) else None
+
+    def _read(self, row: InboxRow) -> Inbound | ChatChange | None:
         try:
-            update = Update.model_validate(json.loads(row.payload), context={"bot": self._transport.bot})
+            raw = json.loads(row.payload)
+            if "my_chat_member" in raw:
+                return membership(raw, self._me)
+            update = Update.model_validate(raw, context={"bot": self._transport.bot})
         except (ValidationError, ValueError) as error:
             _log.error("poll.update_set_aside", bot=row.bot, update=row.update, error=type(error).__name__)
             return None
-        return translate(update, self._me)
+        found = translate(update, self._me)
+        return replace(found, address=self._door.inward(found.address)) if isinstance(found, Inbound) else found
 
     def take_in(self, row: InboxRow) -> None:
         """Act on an update that an earlier process stored, in the background."""
-        inbound = self.read(row)
-        if inbound is None:
+        found = self._read(row)
+        if found is None or (isinstance(found, ChatChange) and not self._door.heeds(found)):
             self._start(self._safely(self._inbox.done(row.bot, row.update)))
         else:
-            self._act(inbound)
+            self._act(found)
 
-    def _act(self, inbound: Inbound) -> None:
-        """In order within its place; presses and /stop at once."""
+    def _act(self, inbound: Inbound | ChatChange) -> None:
+        """In order within its place; presses, /stop and changes of chats at once."""
+        if isinstance(inbound, ChatChange):
+            self._start(self._safely(self._door.changed(inbound)))
+            return
         if inbound.kind is InboundKind.PRESS or inbound.command == "stop":
             self._start(self._safely(self._door.receive(inbound)))
             return

@@ -4,10 +4,19 @@ Identity is the numeric ``from.id`` of a message that a person wrote themselves.
 forwards never become an Inbound; an edit becomes one of its own kind, which runs nothing.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from aiogram.types import CallbackQuery, InaccessibleMessage, Message, MessageEntity, Update, User
+from aiogram.types import (
+    CallbackQuery,
+    InaccessibleMessage,
+    Message,
+    MessageEntity,
+    Update,
+    User,
+)
 
+from mtbot.domain.chats import ChatChange, ChatEvent
 from mtbot.domain.ids import BotName, ChatId, ThreadId
 from mtbot.domain.turn import Actor, ActorKind, Address, Inbound, InboundKind, SourceRef, SurfaceName
 
@@ -23,16 +32,45 @@ class Me:
     username: str
 
 
-def translate(update: Update, me: Me) -> Inbound | None:
-    """The inbound of an update, or None where there is nothing to act on."""
+def translate(update: Update, me: Me) -> Inbound | ChatChange | None:
+    """What somebody said, or what happened to a chat; None where there is nothing to act on."""
     if update.callback_query is not None:
         return _press(update.callback_query, update.update_id, me)
     if update.message is not None:
-        return _message(update.message, update.update_id, me)
+        return _move(update.message, update.update_id, me) or _message(update.message, update.update_id, me)
     if update.edited_message is not None:
         found = _message(update.edited_message, update.update_id, me)
         return None if found is None else replace(found, kind=InboundKind.EDIT)
     return None
+
+
+def _move(message: Message, update_id: int, me: Me) -> ChatChange | None:
+    """A group's becoming a supergroup, which both of its chats report; only Telegram itself writes these fields."""
+    old, new = message.chat.id, message.migrate_to_chat_id
+    if message.migrate_from_chat_id is not None:
+        old, new = message.migrate_from_chat_id, message.chat.id
+    if new is None:
+        return None
+    return ChatChange(me.name, ChatId(old), update_id, ChatEvent.MOVED, ChatId(new))
+
+
+def membership(update: Mapping[str, object], me: Me) -> ChatChange | None:
+    """Whether the bot can speak in a chat, after that has changed; None if the update is about something else.
+
+    Read from the raw update: servers of different ages fill in the many rights of a member differently, and none matters.
+    """
+    changed, ident = update.get("my_chat_member"), update.get("update_id")
+    if not isinstance(changed, dict) or not isinstance(ident, int):
+        return None
+    chat, member = changed.get("chat"), changed.get("new_chat_member")
+    if not isinstance(chat, dict) or not isinstance(member, dict) or type(chat.get("id")) is not int:
+        return None
+    if chat.get("type") not in ("private", "group", "supergroup"):
+        return None
+    status = member.get("status")
+    out = status in ("left", "kicked") or (status == "restricted" and member.get("is_member") is False)
+    event = ChatEvent.CLOSED if out else ChatEvent.OPENED
+    return ChatChange(me.name, ChatId(chat["id"]), ident, event, title=str(chat.get("title", "")))
 
 
 def _press(query: CallbackQuery, update_id: int, me: Me) -> Inbound | None:

@@ -30,7 +30,7 @@ from mtbot.domain.ids import BotName
 CALL_SECONDS = 30.0
 POLL_SECONDS = 25
 POLL_GRACE = 10.0
-ALLOWED_UPDATES = ("message", "edited_message", "callback_query")
+ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
 MAX_DESCRIPTION = 4096
 """Characters of an error's description; a longer one is left out whole, because half a secret is none that can be masked."""
 
@@ -94,7 +94,8 @@ class Transport:
         except TelegramRetryAfter as error:
             raise Throttled("Telegram asks to slow down", float(error.retry_after)) from None
         except TelegramMigrateToChat as error:
-            raise ChatGone("the group became a supergroup", status=400, moved_to=error.migrate_to_chat_id) from None
+            new = error.migrate_to_chat_id
+            raise ChatGone(f"the group became a supergroup with the id {new}", status=400, moved_to=new) from None
         except TelegramUnauthorizedError:
             raise TokenRejected("Telegram does not accept this bot token", status=401) from None
         except TelegramConflictError as error:

@@ -2,7 +2,8 @@
 
 from aiogram.types import Update
 
-from mtbot.channels.telegram.translate import Me, translate
+from mtbot.channels.telegram.translate import Me, membership, translate
+from mtbot.domain.chats import ChatChange, ChatEvent
 from mtbot.domain.ids import BotName, ChatId, ThreadId
 from mtbot.domain.turn import Actor, ActorKind, Address, Inbound, InboundKind, SourceRef, SurfaceName
 
@@ -15,12 +16,19 @@ HERE = Address(SurfaceName.PRIVATE, BotName("ops"), ChatId(1001))
 THERE = Address(SurfaceName.GROUP, BotName("ops"), ChatId(-100))
 
 
+def said(update: dict[str, object]) -> Inbound | None:
+    """What somebody said with an update."""
+    found = translate(Update.model_validate({"update_id": 5, **update}), ME)
+    assert not isinstance(found, ChatChange)
+    return found
+
+
 def message(text: str | None = "hello", chat: dict[str, object] = PRIVATE, **more: object) -> Inbound | None:
     """A message, translated."""
     body: dict[str, object] = {"message_id": 6, "date": 1, "chat": chat, "from": CHIEF, **more}
     if text is not None:
         body["text"] = text
-    return translate(Update.model_validate({"update_id": 5, "message": body}), ME)
+    return said({"message": body})
 
 
 def entity(kind: str, offset: int, length: int, **more: object) -> list[dict[str, object]]:
@@ -152,7 +160,7 @@ def test_an_edit_is_told_from_a_message() -> None:
 def press(**more: object) -> Inbound | None:
     """A press, translated."""
     query = {"id": "q", "from": CHIEF, "chat_instance": "c", **more}
-    return translate(Update.model_validate({"update_id": 5, "callback_query": query}), ME)
+    return said({"callback_query": query})
 
 
 def test_presses() -> None:
@@ -171,3 +179,49 @@ def test_a_press_without_a_message_carries_nothing_but_wants_an_answer() -> None
         HERE, ACTOR, SourceRef(5), InboundKind.PRESS, "", press_id="q"
     )
     assert press(data="x", **{"from": {**CHIEF, "is_bot": True}}) is None
+
+
+def changed(update: dict[str, object]) -> object:
+    """What happened to a chat by an update."""
+    return translate(Update.model_validate({"update_id": 5, **update}), ME)
+
+
+def test_a_group_that_becomes_a_supergroup() -> None:
+    """Both chats report it, and whoever is shown as its sender says nothing with it."""
+    service = {"message_id": 6, "date": 1, "from": CHIEF}
+    old = {**service, "chat": {"id": -5, "type": "group", "title": "ops"}, "migrate_to_chat_id": -100}
+    new = {**service, "chat": GROUP, "migrate_from_chat_id": -5}
+    moved = ChatChange(BotName("ops"), ChatId(-5), 5, ChatEvent.MOVED, ChatId(-100))
+    assert changed({"message": old}) == moved
+    assert changed({"message": new}) == moved
+
+
+def test_the_bots_own_membership() -> None:
+    """Out is out, however it is called; channels do not count, and nothing else is read than what matters."""
+    for member, chat, event in (
+        ({"status": "left"}, GROUP, ChatEvent.CLOSED),
+        ({"status": "kicked", "until_date": 0}, PRIVATE, ChatEvent.CLOSED),
+        ({"status": "restricted", "is_member": False}, GROUP, ChatEvent.CLOSED),
+        ({"status": "restricted", "is_member": True}, GROUP, ChatEvent.OPENED),
+        ({"status": "member"}, GROUP, ChatEvent.OPENED),
+        ({"status": "something new"}, GROUP, ChatEvent.OPENED),
+    ):
+        wanted = ChatChange(BotName("ops"), ChatId(int(str(chat["id"]))), 5, event, title=str(chat.get("title", "")))
+        update = {"update_id": 5, "my_chat_member": {"chat": chat, "new_chat_member": member}}
+        assert membership(update, ME) == wanted
+
+
+def test_an_update_that_is_no_membership() -> None:
+    """Of a channel, of another kind, or not as it should be."""
+    member = {"status": "left"}
+    for changed in (
+        {"chat": {"id": -5, "type": "channel", "title": "news"}, "new_chat_member": member},
+        {"chat": {"id": "x", "type": "group"}, "new_chat_member": member},
+        {"chat": {"id": True, "type": "group"}, "new_chat_member": member},
+        {"chat": PRIVATE},
+        {"new_chat_member": member},
+        "left",
+        None,
+    ):
+        assert membership({"update_id": 5, "my_chat_member": changed}, ME) is None
+    assert membership({"my_chat_member": {"chat": GROUP, "new_chat_member": member}}, ME) is None
