@@ -19,7 +19,7 @@ async def _updates(api: Api, bot: str | None = None) -> list[JsonObject]:
 
 
 async def _messages(api: Api, bot: str | None = None) -> list[JsonObject]:
-    return [update["message"] for update in await _updates(api, bot) if isinstance(update.get("message"), dict)]
+    return [message for update in await _updates(api, bot) if isinstance(message := update.get("message"), dict)]
 
 
 def _pick(message: JsonObject, *names: str) -> tuple[object, ...]:
