@@ -12,9 +12,10 @@ from enum import StrEnum
 
 from mtbot.domain.call import Below
 from mtbot.policy import sensitive
-from mtbot.policy.allow_rule import AllowRule, AllowRules, Argv, Match, Needs, Operand, Role
-from mtbot.policy.lexer import LexedCommand, Literal
-from mtbot.policy.never import CHANGES_DIRECTORY, base_name, never_by_pattern
+from mtbot.policy.allow_rule import AllowRule, Argv, Match, Needs, Operand, Role
+from mtbot.policy.covering import MAX_CARRIED, all_matching, depends_on_directory, entering, matching
+from mtbot.policy.lexer import LexedCommand, Literal, Separator
+from mtbot.policy.never import never_by_pattern
 from mtbot.policy.words import words
 
 
@@ -30,19 +31,18 @@ class PathFact:
 class AllowContext:
     """What was looked up for one call.
 
-    `directory` is where the commands run: the call's cwd, or where a leading `cd DIR` leads from there, resolved.
+    `directory` is where the commands run: the call's cwd, or where a leading `cd DIR` or the `git -C DIR` of every
+    command that looks up files leads from there, resolved.
     `paths` maps each word that `wanted` named to what it leads to from `directory`. `repository_keys` are the
     lower-case `section.key` names in the configuration of the repository around `directory` (empty: no
-    repository; None: could not be read).
+    repository; None: could not be read). `cwd` is the call's own directory, where that may be another.
     """
 
     directory: str
     places: sensitive.Places
     paths: Mapping[str, PathFact] = field(default_factory=dict)
     repository_keys: frozenset[str] | None = None
-
-
-_REMEMBERED = 64
+    cwd: str = ""
 
 
 class WhyNot(StrEnum):
@@ -88,7 +88,7 @@ class Allowed:
 class Wanted:
     """What somebody has to look up before `judge` can answer.
 
-    `directory` is the DIR of a leading cd (to be resolved from the call's cwd). `paths` are to be resolved from
+    `directory` is the DIR of a leading cd or of git (to be resolved from the call's cwd). `paths` are to be resolved from
     where that leads; for those in `trees` it must also be found out what lies below. `repository`: the
     configuration keys of the repository around the directory are needed.
     """
@@ -105,13 +105,13 @@ def wanted(literal: Literal, rules: tuple[AllowRule, ...]) -> Wanted:
     trees: dict[str, None] = {}
     repository = False
     for command in literal.commands:
-        for rule, match in _matching(command, rules):
+        for rule, match in all_matching(command, rules):
             repository = repository or rule.needs.plain_repository
             for operand in match.operands:
                 paths[operand.word] = None
                 if operand.role is not Role.PATH:
                     trees[operand.word] = None
-    return Wanted(literal.cd, tuple(paths), tuple(trees), repository)
+    return Wanted(literal.cd or entering(literal, rules), tuple(paths), tuple(trees), repository)
 
 
 def judge(
@@ -130,13 +130,15 @@ def judge(
     operands: dict[tuple[str, Role], None] = {}
     if sensitive.is_sensitive(context.directory, context.places):
         return NotAllowed(WhyNot.OPERAND, f"{context.directory} is sensitive", operand=literal.cd or "")
+    entered = entering(literal, rules)
     for command in literal.commands:
-        verdict = _judge_command(command, rules, context)
+        place = _Place(entered, inside=entered is None, fed=command.separator_before is Separator.PIPE)
+        verdict = _judge_command(command, rules, context, place)
         if isinstance(verdict, NotAllowed):
             return verdict
-        rule, match = verdict
-        chosen.append(rule)
-        operands |= dict.fromkeys((context.paths[operand.word].path, operand.role) for operand in match.operands)
+        for rule, match in verdict:
+            chosen.append(rule)
+            operands |= dict.fromkeys((context.paths[operand.word].path, operand.role) for operand in match.operands)
     environment: dict[str, str] = {}
     for rule in chosen:
         for name, value in rule.environment:
@@ -145,15 +147,35 @@ def judge(
     return Allowed(literal.canonical(), tuple(chosen), environment, _union(chosen), literal.cd, tuple(operands))
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where in a text a command stands.
+
+    `entered` is the directory that git enters in it, `inside` whether this command runs there; where nothing is
+    entered, everything is inside, and nothing enters from inside. `fed`: its input comes from another command. `depth`: of commands that carry it.
+    """
+
+    entered: str | None
+    inside: bool
+    fed: bool
+    depth: int = 0
+
+
+_Covered = tuple[tuple[AllowRule, Match], ...]
+"""The rule that lets a command run, and those of the commands that it carries."""
+
+
 def _judge_command(
-    command: LexedCommand, rules: tuple[AllowRule, ...], context: AllowContext
-) -> tuple[AllowRule, Match] | NotAllowed:
+    command: LexedCommand, rules: tuple[AllowRule, ...], context: AllowContext, place: _Place
+) -> _Covered | NotAllowed:
     refusal: NotAllowed | None = None
-    for rule, match in _matching(command, rules):
-        found = _obstacle(command.argv, rule, match, context)
-        if found is None:
-            return replace(rule, needs=replace(rule.needs, contained=True)) if match.contained else rule, match
-        refusal = refusal or found
+    for rule, match in matching(command, rules, carried=place.depth > 0):
+        found = _obstacle(command.argv, rule, match, context, inside=place.inside)
+        carried = found or _judge_carried(command.argv, match, rules, context, place)
+        if not isinstance(carried, NotAllowed):
+            held = replace(rule, needs=replace(rule.needs, contained=True)) if match.contained else rule
+            return ((held, match), *carried)
+        refusal = refusal or carried
     if refusal is not None:
         return refusal
     never = never_by_pattern(command.argv[0])
@@ -162,37 +184,35 @@ def _judge_command(
     return NotAllowed(WhyNot.NO_RULE, f"no rule covers: {command.canonical()}", command.argv)
 
 
-def _matching(command: LexedCommand, rules: tuple[AllowRule, ...]) -> list[tuple[AllowRule, Match]]:
-    """Each rule that covers the command in full, in the order of the rules."""
-    if not isinstance(rules, AllowRules):
-        return _covering(command.argv, rules)
-    found = rules.memo.get(command.argv)
-    if found is None:
-        if len(rules.memo) >= _REMEMBERED:
-            rules.memo.clear()
-        found = rules.memo[command.argv] = _covering(command.argv, rules.for_program(command.argv[0]))
-    return found
+def _judge_carried(
+    argv: Argv, match: Match, rules: tuple[AllowRule, ...], context: AllowContext, place: _Place
+) -> _Covered | NotAllowed:
+    """What lets every command run that a covered one runs in turn."""
+    if match.appends and place.fed:
+        return NotAllowed(WhyNot.OPERAND, f"{argv[0]} would make words of what another command prints", argv)
+    if match.carries and place.depth >= MAX_CARRIED:
+        return NotAllowed(WhyNot.NO_RULE, "too many commands run each other", argv)
+    chosen: list[tuple[AllowRule, Match]] = []
+    for inner in match.carries:
+        fed = place.fed or inner.separator_before is Separator.PIPE
+        inside = place.inside or match.enters is not None
+        verdict = _judge_command(inner, rules, context, _Place(place.entered, inside, fed, place.depth + 1))
+        if isinstance(verdict, NotAllowed):
+            return verdict
+        chosen += verdict
+    if match.enters is not None and (place.inside or match.enters != place.entered):
+        return NotAllowed(WhyNot.DIRECTORY, _MORE_THAN_ONE, argv)
+    return tuple(chosen)
 
 
-def _covering(argv: Argv, rules: tuple[AllowRule, ...]) -> list[tuple[AllowRule, Match]]:
-    if base_name(argv[0]) in CHANGES_DIRECTORY:
-        return []
-    by_pattern = never_by_pattern(argv[0]) is None
-    found = []
-    for rule in rules:
-        if rule.program not in (None, argv[0]):
-            continue
-        if not by_pattern and not rule.reads_code and rule.exact != argv:
-            continue
-        match = rule.match(argv)
-        if match is not None:
-            found.append((rule, match))
-    return found
+_MORE_THAN_ONE = "its commands look up files from more than one directory"
 
 
-def _obstacle(argv: Argv, rule: AllowRule, match: Match, context: AllowContext) -> NotAllowed | None:
-    """What keeps a rule that covers the words from letting them run here."""
-    if rule.cwd is not None and rule.cwd != context.directory:
+def _obstacle(argv: Argv, rule: AllowRule, match: Match, context: AllowContext, *, inside: bool) -> NotAllowed | None:
+    """What keeps a rule that covers the words from letting them run here; not `inside`: in the call's own directory."""
+    if not inside and match.enters is None and depends_on_directory(rule, match):
+        return NotAllowed(WhyNot.DIRECTORY, _MORE_THAN_ONE, argv)
+    if rule.cwd is not None and rule.cwd != (context.directory if inside else context.cwd):
         return NotAllowed(WhyNot.DIRECTORY, f"the rule {rule.id} holds only in {rule.cwd}", argv)
     if rule.needs.plain_repository:
         trouble = repository_trouble(context.repository_keys)

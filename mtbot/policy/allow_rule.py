@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from mtbot.policy.lexer import LexedCommand
+
 Argv = tuple[str, ...]
+
+OF_PACK = "readonly:"
+"""How the id of every entry of a pack begins."""
 
 
 class Role(StrEnum):
@@ -51,11 +56,16 @@ class Needs:
 class Match:
     """A rule covers a command in full; `operands` is every word of it that may name a path.
 
-    `contained`: this very command runs contained, whatever the rule says of itself.
+    `contained`: this very command runs contained, whatever the rule says of itself. `carries` are the commands that it
+    runs in turn, each of which a pack must let run too.
+    `appends`: words from the standard input become operands of theirs. `enters`: they run in that directory.
     """
 
     operands: tuple[Operand, ...] = ()
     contained: bool = False
+    carries: tuple[LexedCommand, ...] = ()
+    appends: bool = False
+    enters: str | None = None
 
 
 Matcher = Callable[[Argv], Match | None]
@@ -83,6 +93,11 @@ class AllowRule:
     why: str = ""
     permits: tuple[str, ...] = ()
     refuses: tuple[str, ...] = field(default=())
+
+    @property
+    def of_pack(self) -> bool:
+        """Whether it is an entry of a pack, which only looks, and no item of the owner's."""
+        return self.id.startswith(OF_PACK)
 
 
 class AllowRules(tuple[AllowRule, ...]):

@@ -123,7 +123,7 @@ def _allowed(prepared: Prepared, facts: Facts) -> Decision | str:
         reason = literal.reason.value if literal is not None else "it was not read"
         return f"no rule can allow it: {reason}"
     paths = {word: allow.PathFact(path, facts.below.get(word, Below.UNKNOWN)) for word, path in facts.resolved.items()}
-    context = allow.AllowContext(facts.directory, prepared.rules.places, paths, facts.repository_keys)
+    context = allow.AllowContext(facts.directory, prepared.rules.places, paths, facts.repository_keys, facts.cwd)
     verdict = allow.judge(literal, prepared.second_reading, prepared.rules.allow, context)
     if isinstance(verdict, allow.NotAllowed):
         named = verdict.kind is allow.WhyNot.NO_RULE and verdict.command

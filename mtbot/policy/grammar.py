@@ -123,6 +123,19 @@ class Grammar:
         read = Read(names, tuple(found), tuple(operands), self._with_roles(paths, placed, names))
         return read if self.also is None or self.also(read) else None
 
+    def leading(self, words: Argv) -> tuple[Read, Argv] | None:
+        """Take the options before the first operand (or `--`), and give the words from there on as they are."""
+        found: list[tuple[str, str]] = []
+        paths: list[Operand] = []
+        rest = list(words)
+        while rest and rest[0].startswith("-") and rest[0] != "-":
+            word = rest.pop(0)
+            if word == "--":
+                break
+            if not self._take_option(word, rest, found, paths):
+                return None
+        return Read(frozenset(name for name, _ in found), tuple(found), (), tuple(paths)), tuple(rest)
+
     def match(self, words: Argv) -> Match | None:
         """As `read`, reduced to what the judge needs."""
         read = self.read(words)

@@ -153,7 +153,7 @@ def _lift_cd(commands: tuple[LexedCommand, ...]) -> Literal:
     first = commands[0]
     if len(commands) < 2 or len(first.argv) != 2 or first.argv[0] != "cd" or first.redirects:
         return Literal(commands)
-    if commands[1].separator_before is not Separator.AND or not _is_plain_directory(first.argv[1]):
+    if commands[1].separator_before is not Separator.AND or not is_plain_directory(first.argv[1]):
         return Literal(commands)
     if any(command.separator_before not in (Separator.AND, Separator.PIPE) for command in commands[1:]):
         return Literal(commands)
@@ -161,7 +161,8 @@ def _lift_cd(commands: tuple[LexedCommand, ...]) -> Literal:
     return Literal((second, *commands[2:]), first.argv[1])
 
 
-def _is_plain_directory(word: str) -> bool:
+def is_plain_directory(word: str) -> bool:
+    """Whether a shell, the kernel and a look-up all take the word for the same directory."""
     if not word or word[0] in "-~":
         # a ~ is in quotes here: bash enters a directory of that very name, a look-up would go to the home
         return False

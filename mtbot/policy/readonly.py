@@ -10,6 +10,7 @@ from dataclasses import replace
 from mtbot.policy.allow_rule import AllowRule
 from mtbot.policy.readonly_archives import ARCHIVES
 from mtbot.policy.readonly_awk import CODE
+from mtbot.policy.readonly_carriers import CARRIERS, MAC_CARRIERS
 from mtbot.policy.readonly_cloud import CLOUD
 from mtbot.policy.readonly_cluster import CLUSTER
 from mtbot.policy.readonly_containers import CONTAINERS
@@ -30,7 +31,7 @@ from mtbot.policy.words import words
 
 ON_HOST = words("""acpi chronyc lsof lsusb nvidia-smi ntpq sar users w
 apk apt apt-cache brew dnf flatpak gem npm pacman pip pip3 snap yum
-ansible ansible-config ansible-console ansible-doc ansible-galaxy ansible-inventory ansible-playbook ansible-pull ansible-vault
+ansible ansible-config ansible-console ansible-doc ansible-galaxy ansible-inventory ansible-lint ansible-playbook ansible-pull ansible-vault
 docker helm kubectl podman uv""")
 """Programs of the groups below that cannot look contained: they ask a service, need a device or settings in HOME."""
 
@@ -55,12 +56,13 @@ def _installed(rules: tuple[AllowRule, ...]) -> tuple[AllowRule, ...]:
 
 
 READONLY: tuple[AllowRule, ...] = (
-    *confinable((*_installed(FILES), *_installed(TEXT), *CODE, *GIT, *REFS, *MACHINES, *ARCHIVES)),
+    *confinable((*_installed(FILES), *_installed(TEXT), *CODE, *CARRIERS, *GIT, *REFS, *MACHINES, *ARCHIVES)),
     *confinable(without_choosers((*PACKAGES, *TOOLS, *VERSIONS))),
     *_installed(SERVICES),
     *NETWORK,
     *without_choosers((*CONTAINERS, *CLUSTER, *FORGES, *CLOUD, *GCLOUD)),
     *MAC,
+    *MAC_CARRIERS,
 )
 
 PACKS: dict[str, tuple[AllowRule, ...]] = {"readonly": READONLY}

@@ -204,6 +204,6 @@ CODE: tuple[AllowRule, ...] = (
         reads_code=True,
         why="says where a program is",
         permits=("command -v git", "command -V ls"),
-        refuses=("command ls", "command -p ls", "command -v ls -x", "command -v /tmp/x", "command -v"),
+        refuses=("command -p ls", "command -v ls -x", "command -v /tmp/x", "command -v"),
     ),
 )

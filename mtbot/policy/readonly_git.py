@@ -97,7 +97,6 @@ GIT: tuple[AllowRule, ...] = flat(
             (
                 "git status --help",
                 "git -c core.fsmonitor=x status",
-                "git -C /x status",
                 "git --git-dir=x status",
                 "git status --porc",
                 "git --exec-path=x status",

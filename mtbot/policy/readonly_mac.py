@@ -204,6 +204,12 @@ MAC: tuple[AllowRule, ...] = flat(
             refuses=("textutil -convert txt x", "qlmanage -t x", "security leaks", "security dump-keychain -h"),
         ),
         entry(
+            "security translocate-original-path / security translocate-policy-check / security translocate-status-check",
+            grammar("", "path"),
+            permits=("security translocate-status-check /x/app",),
+            refuses=("security translocate-create /x/app", "security translocate-status-check -x a"),
+        ),
+        entry(
             "dscl . -list / dscl . list / dscl . -read / dscl . read",
             grammar(
                 "",

@@ -17,6 +17,11 @@ _PS_BSD = re.compile(r"[aAxuwfljrThLm]{1,8}")
 
 _PS_COLUMNS = re.compile(r"[a-z0-9_%=,+:]{1,120}")
 
+_PS_KEY = "[+-]?(?:%cpu|%mem|pcpu|pmem|rss|vsz|size|time|start_time|pid|ppid|comm|cmd|user)"
+
+_PS_ORDER = re.compile(rf"{_PS_COLUMNS.pattern}|{_PS_KEY}(?:,{_PS_KEY})*")
+"""A key that ps does not know fails the line, so a minus stands before a known one only."""
+
 _PS_NUMBERS = re.compile(r"[0-9,]{1,80}")
 
 _PS_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -50,7 +55,9 @@ def _match_ps(argv: Argv) -> Match | None:
 
 def _ps_value(word: str, *, shows_all: bool) -> re.Pattern[str] | None:
     name = word.partition("=")[0] if word.startswith("--") else word
-    if name in ("-o", "o", "--format", "--sort") or re.fullmatch(r"-[AeafFlyjHw]*o", name):
+    if name == "--sort":
+        return _PS_ORDER
+    if name in ("-o", "o", "--format") or re.fullmatch(r"-[AeafFlyjHw]*o", name):
         return _PS_COLUMNS
     if name in ("-p", "--pid", "--ppid"):
         return _PS_NUMBERS
@@ -71,6 +78,8 @@ _PROCESSES = (
             "ps aux",
             "ps -ef",
             "ps -eo pid,cmd --sort=pid",
+            "ps aux --sort=-%mem",
+            "ps -eo pid,pcpu --sort=-pcpu,+rss",
             "ps -C node",
             "ps",
             "ps -u www-data",
@@ -87,6 +96,8 @@ _PROCESSES = (
             "ps -eu x",
             "ps -E",
             "ps -o environ",
+            "ps aux --sort=-x",
+            "ps aux --sort=--e",
             "ps -o pid,environ",
             "ps aux e",
             "ps --unknown",

@@ -277,10 +277,10 @@ REFS: tuple[AllowRule, ...] = flat(
             ("git check-ignore --stdin-x a", "git check-attr --source=x a"),
         ),
         entry(
-            "git version / git --version / git --help / git -- --help / git",
+            "git version / git --version / git --help / git -- --help / git help / git",
             grammar("--build-options"),
-            permits=("git --version", "git version", "git --help", "git"),
-            refuses=("git --version x", "git version --x", "git --exec-path=x"),
+            permits=("git --version", "git version", "git --help", "git help", "git"),
+            refuses=("git help x", "git --version x", "git version --x", "git --exec-path=x"),
             environment=GIT_ENVIRONMENT,
         ),
         git(

@@ -18,10 +18,12 @@ _RUFF: Environment = (("RUFF_NO_CACHE", "true"), ("RUFF_OUTPUT_FILE", ""))
 
 _WITH_VERSION = """ruff git-lfs make cmake gcc g++ cc clang ld as curl wget rsync isort terraform consul vault nomad caddy traefik
 redis-server pg_dump mysqld mongod pandoc tesseract xz zstd binhex macbinary applesingle textutil htop btop
-systemd-analyze black prometheus promtool rtk git-delta shellcheck shfmt hadolint yamllint gofmt protoc"""
+systemd-analyze black prometheus promtool rtk git-delta shellcheck shfmt hadolint yamllint gofmt protoc
+rm rmdir mv cp ln mkdir touch chmod chown chgrp tee nano"""
 """Programs whose `--version` and `--help` read no file of the directory they run in."""
 
 _HELPED = {
+    "cdk": "install list synth deploy diff destroy bootstrap init watch",
     "docker": "run exec build ps images logs pull push rm rmi inspect network volume system compose container image stop start restart",
     "podman": "run exec build ps images logs pull push rm rmi inspect network volume system container image stop start restart",
     "kubectl": "get describe logs delete apply create exec rollout scale top config explain edit patch label annotate",
@@ -50,6 +52,18 @@ TOOLS: tuple[AllowRule, ...] = flat(
                 refuses=(f"{name} --version x", f"{name} --help -o x"),
             )
             for name in _WITH_VERSION.split()
+        ),
+        entry(
+            "cdk --version / cdk --help / cdk -h",
+            grammar(),
+            permits=("cdk --version", "cdk -h"),
+            refuses=("cdk --version --app x", "cdk synth", "cdk --app x --help"),
+        ),
+        entry(
+            "nginx -v / nginx -V / apache2 -v / httpd -v / nginx -h",
+            grammar(),
+            permits=("nginx -V", "apache2 -v", "httpd -v"),
+            refuses=("nginx -t", "nginx -s reload", "nginx -v -c x", "apache2 -k stop", "httpd -k stop"),
         ),
         entry(
             "openssl version / openssl help / openssl list / openssl ciphers",
@@ -162,6 +176,14 @@ TOOLS: tuple[AllowRule, ...] = flat(
             environment=_ANSIBLE,
             permits=("ansible --version", "ansible-playbook --help"),
             refuses=("ansible --version -m x", "ansible-playbook --version x.yml"),
+        ),
+        entry(
+            # --version would ask the network for a newer one
+            "ansible-lint --help / ansible-lint -h",
+            grammar(),
+            environment=_ANSIBLE,
+            permits=("ansible-lint --help",),
+            refuses=("ansible-lint", "ansible-lint --version", "ansible-lint --help x"),
         ),
         entry(
             "ansible-galaxy role / ansible-galaxy collection",
@@ -291,7 +313,7 @@ TOOLS: tuple[AllowRule, ...] = flat(
         entry(
             "fzf",
             grammar(
-                """-eixm10 -n:range -f:text -q:text -d:any --bind:([a-z0-9-]+:(?:select-all|deselect-all|toggle-all|toggle|toggle-sort|up|down|first|last|accept|abort|cancel|clear-screen|page-up|page-down|preview-up|preview-down|print-query|toggle[+]up|toggle[+]down|half-page-up|half-page-down)) --algo:name --ansi --border?name --border-label:text --color:words --cycle --delimiter:any --disabled --exit-0 --select-1 --extended --exact
+                """-eixm10 -n:range -f:text -q:text -d:any --bind:([a-z0-9-]+:(?:select-all|deselect-all|toggle-all|toggle|toggle-sort|up|down|first|last|accept|abort|cancel|clear-screen|page-up|page-down|preview-up|preview-down|print-query|toggle[+]up|toggle[+]down|half-page-up|half-page-down|put[(][A-Za-z0-9]*[)])) --algo:name --ansi --border?name --border-label:text --color:words --cycle --delimiter:any --disabled --exit-0 --select-1 --extended --exact
         --header:text --header-lines:num --header-border?name --height:size --layout:name --reverse --literal --margin:words --padding:words --min-height:size --multi?num --no-multi --no-sort
         --no-bold --no-color --no-hscroll --no-ignore-case --no-multi-line --nth:range --with-nth:range --accept-nth:range --print-query --print0 --prompt:text --query:text --read0
         --scheme:name --smart-case --ignore-case --style:name --tac --tail:num --tiebreak:words --track --wrap --gap?num --highlight-line --hscroll-off:num --keep-right --footer:text

@@ -43,16 +43,25 @@ _SYSTEM_RUBY: Environment = (
 _SYSTEM_PERL: Environment = (("PLENV_VERSION", "system"), ("ASDF_PERL_VERSION", "system"), ("PERL5OPT", ""))
 _SYSTEM_PHP: Environment = (("PHPENV_VERSION", "system"), ("ASDF_PHP_VERSION", "system"), ("PHPRC", ""))
 
+_SYSTEM_JAVA: Environment = (
+    ("JENV_VERSION", "system"),
+    ("ASDF_JAVA_VERSION", "system"),
+    ("MISE_JAVA_VERSION", "system"),
+    ("JAVA_TOOL_OPTIONS", ""),
+    ("_JAVA_OPTIONS", ""),
+    ("JDK_JAVA_OPTIONS", ""),
+)
+
 _SYSTEM_GO: Environment = (("GOENV_VERSION", "system"), ("ASDF_GOLANG_VERSION", "system"), ("GOTOOLCHAIN", "local"))
 
 _INSTALLED_WITH: tuple[tuple[frozenset[str], Environment], ...] = (
     (
         words("""pip pip3 black isort ruff yamllint pre-commit uv yq aws az supervisorctl fail2ban-client docker-compose
-        podman-compose ansible ansible-config ansible-console ansible-doc ansible-galaxy ansible-inventory ansible-playbook
+        podman-compose ansible ansible-config ansible-console ansible-doc ansible-galaxy ansible-inventory ansible-lint ansible-playbook
         ansible-pull ansible-vault"""),
         _SYSTEM_PYTHON,
     ),
-    (words("npm"), _SYSTEM_NODE),
+    (words("npm cdk"), _SYSTEM_NODE),
     (words("gem"), _SYSTEM_RUBY),
     (words("go gofmt"), _SYSTEM_GO),
 )
@@ -62,6 +71,10 @@ _TEXTS: tuple[tuple[str, Environment], ...] = (
     ("python --version|python -V|python -VV|python3 --version|python3 -V|python3 -VV", _SYSTEM_PYTHON),
     ("|".join(f"python3.{minor} --version|python3.{minor} -V" for minor in range(8, 16)), _SYSTEM_PYTHON),
     ("node --version|node -v|node --help|node -h", _SYSTEM_NODE),
+    ("python3 --help|python3 -h", _SYSTEM_PYTHON),
+    ("java -version|java --version", _SYSTEM_JAVA),
+    ("ssh -V|tmux -V|vim --version|vi --version|nvim --version|emacs --version", ()),
+    ("ulimit -a|ulimit -n|ulimit -u", ()),
     ("ruby --version", _SYSTEM_RUBY),
     ("perl --version|perl -v", _SYSTEM_PERL),
     ("php --version|php -v", _SYSTEM_PHP),

@@ -28,6 +28,10 @@ def _allow(name: str, old: str, new: str) -> Cut:
     return Cut(f"allow: {name}", "mtbot/policy/allow.py", old, new, ALLOW)
 
 
+def _covering(name: str, old: str, new: str) -> Cut:
+    return Cut(f"covering: {name}", "mtbot/policy/covering.py", old, new, ALLOW)
+
+
 def _evaluate(name: str, old: str, new: str) -> Cut:
     return Cut(f"evaluate: {name}", "mtbot/policy/evaluate.py", old, new, EVALUATE)
 
@@ -95,8 +99,25 @@ CUTS: tuple[Cut, ...] = (
         "if environment.setdefault(name, value) != value:",
         "if environment.setdefault(name, value) is None:",
     ),
-    _allow("never by pattern", "if not by_pattern and not rule.reads_code and rule.exact != argv:", "if False:"),
-    _allow("rule's directory", "if rule.cwd is not None and rule.cwd != context.directory:", "if False:"),
+    _covering("never by pattern", "if not by_pattern and not rule.reads_code and rule.exact != argv:", "if False:"),
+    _allow(
+        "rule's directory",
+        "if rule.cwd is not None and rule.cwd != (context.directory if inside else context.cwd):",
+        "if False:",
+    ),
+    _allow("words from another command", "if match.appends and place.fed:", "if False:"),
+    _allow("input of what is carried", "fed = place.fed or inner", "fed = inner"),
+    _allow("depth of what is carried", "if match.carries and place.depth >= MAX_CARRIED:", "if False:"),
+    _allow("two directories", "if match.enters is not None and (place.inside or match.enters != place.entered):", "if False:"),
+    _allow("beside what is entered", "if not inside and match.enters is None and depends", "if False and depends"),
+    _allow(
+        "what is carried",
+        "        if isinstance(verdict, NotAllowed):\n            return verdict\n        chosen +=",
+        "        if isinstance(verdict, NotAllowed):\n            continue\n        chosen +=",
+    ),
+    _covering("rules of packs only", "if rule.of_pack] if carried", "if True] if carried"),
+    _covering("program beside what is entered", 'if "/" in command.argv[0] and not command', 'if False and not command'),
+    _covering("looks outside what is entered", "if len(entered) == 1 and all(", "if len(entered) == 1 and any("),
     _allow(
         "repository",
         "        if trouble is not None:\n            return NotAllowed(WhyNot.REPOSITORY",

@@ -90,12 +90,12 @@ def test_what_others_allow_is_hardly_ever_refused() -> None:
     assert len(others) <= 0.005 * len(allowed)
 
 
-def test_two_thirds_of_what_others_allow_run_without_a_question() -> None:
-    """Of the literal commands that those projects allow, at least 66 in 100 run by the pack."""
+def test_seven_tenths_of_what_others_allow_run_without_a_question() -> None:
+    """Of the literal commands that those projects allow, at least 70 in 100 run by the pack."""
     literal = [row for row in every_row() if "allow" in row.labels and isinstance(lex(row.command), Literal)]
     ran = [row for row in literal if row.verdict is Verdict.RUN]
     assert len(literal) > 3000
-    assert len(ran) >= 0.66 * len(literal)
+    assert len(ran) >= 0.7 * len(literal)
 
 
 def test_every_row_says_why_and_stands_once() -> None:

@@ -120,7 +120,8 @@ PASSED = (
 
 BLOCKED = (
     *shapes(13, Right.NOT_DENY, RUN, "gh run view 123", "gh run view 123 2>/dev/null", allow=RUN_VIEW),
-    *shapes(13, Right.NOT_DENY, ASK, "gh run view 1 > log", "GH_TOKEN=x gh api /user", "bash -c 'gh run view 1'"),
+    *shapes(13, Right.NOT_DENY, ASK, "gh run view 1 > log", "GH_TOKEN=x gh api /user"),
+    *shapes(13, Right.NOT_DENY, RUN, "bash -c 'gh run view 1'"),
     *shapes(20, Right.NOT_DENY, ASK, "python3 - <<'PY'\nmsg = \"rm -rf /home/w\"\nPY"),
     *shapes(21, Right.NOT_DENY, ASK, "true <<'EOF'\nrun git clean and git restore to undo\nEOF"),
     *shapes(22, Right.NOT_DENY, ASK, "cat <<'EOF'\n`rm -rf x` removes it\nEOF"),
