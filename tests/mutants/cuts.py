@@ -108,7 +108,11 @@ CUTS: tuple[Cut, ...] = (
     _allow("words from another command", "if match.appends and place.fed:", "if False:"),
     _allow("input of what is carried", "fed = place.fed or inner", "fed = inner"),
     _allow("depth of what is carried", "if match.carries and place.depth >= MAX_CARRIED:", "if False:"),
-    _allow("two directories", "if match.enters is not None and (place.inside or match.enters != place.entered):", "if False:"),
+    _allow(
+        "two directories",
+        "if match.enters is not None and (place.inside or match.enters != place.entered):",
+        "if False:",
+    ),
     _allow("beside what is entered", "if not inside and match.enters is None and depends", "if False and depends"),
     _allow(
         "what is carried",
@@ -116,7 +120,9 @@ CUTS: tuple[Cut, ...] = (
         "        if isinstance(verdict, NotAllowed):\n            continue\n        chosen +=",
     ),
     _covering("rules of packs only", "if rule.of_pack] if carried", "if True] if carried"),
-    _covering("program beside what is entered", 'if "/" in command.argv[0] and not command', 'if False and not command'),
+    _covering(
+        "program beside what is entered", 'if "/" in command.argv[0] and not command', "if False and not command"
+    ),
     _covering("looks outside what is entered", "if len(entered) == 1 and all(", "if len(entered) == 1 and any("),
     _allow(
         "repository",
