@@ -1,15 +1,14 @@
 """Build what talks to the network: the Telegram side, the scheduler, and the gateway that runs it all."""
 
-import asyncio
 import functools
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import structlog
 
 from mtbot.approvals.cut_off import CutOffCards
+from mtbot.bootstrap.bots import BotParts, Bots, BotWays
 from mtbot.bootstrap.chores import daily_of
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded
@@ -17,10 +16,10 @@ from mtbot.bootstrap.sending import delivery_place, job_bot
 from mtbot.bootstrap.system import RandomNames, short_host, user_name
 from mtbot.bootstrap.trash import keeper_of
 from mtbot.config.service import JobSettings, SessionKind
-from mtbot.domain.errors import Ambiguous, ChannelError, ConfigError, StateError, Throttled, Unreachable
+from mtbot.domain.errors import StateError
 from mtbot.domain.ids import BotName
 from mtbot.domain.record import InboxRow
-from mtbot.domain.turn import Address, Inbound, SurfaceName
+from mtbot.domain.turn import Inbound, SurfaceName
 from mtbot.gate.facts import FactFinder
 from mtbot.gate.undo import Ground, TrashKeeper
 from mtbot.gateway.commands import About, Commands, CommandStores
@@ -30,62 +29,9 @@ from mtbot.gateway.intake import Intake, IntakeFrame, IntakeStores
 from mtbot.gateway.lifecycle import Gateway, Parts, Service
 
 if TYPE_CHECKING:
-    from mtbot.channels.telegram.poll import Poller
-    from mtbot.channels.telegram.show import TelegramWay, Typing
-    from mtbot.channels.telegram.transport import Transport
     from mtbot.cron.scheduler import Job, Scheduler
-    from mtbot.domain.record import OutboxItem
-
-FIRST_PAUSE = 1.0
-LONGEST_PAUSE = 30.0
 
 _log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class BotParts:
-    """One bot: its connection, its way out, its typing sign, its poller."""
-
-    name: BotName
-    transport: "Transport"
-    way: "TelegramWay"
-    typing: "Typing"
-    poller: "Poller"
-
-
-class BotWays:
-    """The way out of every bot, chosen by the item's address; also their signs."""
-
-    def __init__(self, outward: Callable[[Address], Address]) -> None:
-        self.bots: dict[BotName, BotParts] = {}
-        self._outward = outward
-
-    async def deliver(self, item: "OutboxItem", message: int | None) -> int | None:
-        """Hand on to the bot that the item belongs to."""
-        return await self._of(item.address.bot).way.deliver(replace(item, address=self._outward(item.address)), message)
-
-    async def answer_press(self, bot: BotName, press_id: str, note: str) -> None:
-        """Hand on."""
-        await self._of(bot).way.answer_press(bot, press_id, note)
-
-    def working(self, address: Address) -> None:
-        """Hand on; terminal and cron turns have no sign."""
-        if address.bot in self.bots and address.surface in (SurfaceName.PRIVATE, SurfaceName.GROUP):
-            self.bots[address.bot].typing.working(self._outward(address))
-
-    def resting(self, address: Address) -> None:
-        """Hand on."""
-        if address.bot in self.bots:
-            for place in {address, self._outward(address)}:  # its group may have moved meanwhile
-                self.bots[address.bot].typing.resting(place)
-
-    def _of(self, bot: BotName) -> BotParts:
-        from mtbot.domain.errors import ChatGone
-
-        parts = self.bots.get(bot)
-        if parts is None:
-            raise ChatGone(f"there is no bot called {bot} any more")
-        return parts
 
 
 def build_gateway(engine: Engine) -> "Running":
@@ -131,6 +77,7 @@ def build_gateway(engine: Engine) -> "Running":
     )
     intake.edits = EditOffers(stores.edits, stores.inbox, engine.lanes, edit_frame)
     running.intake, running.commands = intake, commands
+    running.bots = Bots(engine, ways, intake, commands)
     # a question in a terminal belongs to the process that shows it
     engine.recovery.serves = lambda address: address.surface is not SurfaceName.TERMINAL
     return running
@@ -141,6 +88,7 @@ class Running:
 
     intake: Intake
     commands: Commands
+    bots: Bots
     trash: TrashKeeper
 
     def __init__(self, engine: Engine, ways: BotWays) -> None:
@@ -194,13 +142,13 @@ class Running:
         """Connect every bot, bring to rest what a crash left, and take up what came in before it."""
         self._engine.machinery.confiner.begin()
         await self._engine.places.load()
-        bots = await self._connect()
+        bots = await self.bots.connect()
         rows = await self._sweep(bots)
         for bot in bots:
             for row in rows:
                 if row.bot == bot.name:
                     bot.poller.take_in(row)
-        services: list[Service] = [bot.poller.run for bot in bots]
+        services: list[Service] = [functools.partial(self.bots.poll, bot) for bot in bots]
         services.append(self._engine.recovery.watch)
         services.append(daily_of(self._engine).run)
         scheduler = self._cron()
@@ -213,39 +161,6 @@ class Running:
         """Begin to stop, as if a signal had come."""
         if self._gateway is not None:
             self._gateway.stop()
-
-    async def _connect(self) -> tuple[BotParts, ...]:
-        settings = self._engine.loaded.settings.channels.telegram
-        for name in settings.bots:
-            bot = await self._connect_one(BotName(name))
-            self._ways.bots[bot.name] = bot
-            await self._announce(bot)
-        return tuple(self._ways.bots.values())
-
-    async def _connect_one(self, name: BotName) -> BotParts:
-        """Connect a bot, however long its server cannot be reached: a host often starts before its network."""
-        pause = FIRST_PAUSE
-        while True:
-            try:
-                return await connect_bot(self._engine.loaded, name, self._engine, self.intake)
-            except (Unreachable, Ambiguous, Throttled) as error:
-                why, wait = str(error), error.retry_after if isinstance(error, Throttled) else pause
-            except ChannelError as error:
-                if error.status < 500:
-                    raise
-                why, wait = str(error), pause
-            _log.warning("telegram.not_reached", bot=name, error=why, retry_s=wait)
-            pause = min(LONGEST_PAUSE, pause * 2)
-            await asyncio.sleep(wait)
-
-    async def _announce(self, bot: BotParts) -> None:
-        """Tell Telegram which commands there are; a failure is no reason not to serve."""
-        from mtbot.channels.telegram.account import announce
-
-        try:
-            await announce(bot.transport, [(command.word, command.help) for command in self.commands.table])
-        except ChannelError as error:
-            _log.warning("telegram.commands_not_set", bot=bot.name, error=str(error))
 
     async def _sweep(self, bots: Sequence[BotParts]) -> tuple[InboxRow, ...]:
         pollers = {bot.name: bot.poller for bot in bots}
@@ -282,37 +197,6 @@ class Running:
         for bot in self._ways.bots.values():
             await bot.transport.close()
         await self._engine.close()
-
-
-async def connect_bot(loaded: Loaded, name: BotName, engine: Engine, door: Intake) -> BotParts:
-    """Connect a bot: its token is checked, a webhook is taken away. TokenRejected, ConfigError, ChannelError."""
-    from mtbot.channels.telegram.account import drop_webhook, who_am_i
-    from mtbot.channels.telegram.pace import Pace
-    from mtbot.channels.telegram.poll import Poller
-    from mtbot.channels.telegram.show import TelegramWay, Typing
-
-    transport = open_transport(loaded, name)
-    try:
-        me = await who_am_i(transport)
-        await drop_webhook(transport)
-    except BaseException:
-        await transport.close()
-        raise
-    poller = Poller(transport, me, engine.office.stores.inbox, door, loaded.clock)
-    return BotParts(name, transport, TelegramWay(transport, Pace(time.monotonic)), Typing(transport), poller)
-
-
-def open_transport(loaded: Loaded, name: BotName) -> "Transport":
-    """The connection of a bot. ConfigError names the key if its token cannot be had."""
-    from mtbot.channels.telegram.transport import Account, Transport
-
-    telegram = loaded.settings.channels.telegram
-    ref = telegram.token_ref(name)
-    secret = loaded.secrets.get(ref.key)
-    if secret is None or not secret.value:
-        problems = tuple(line for line in loaded.missing if line.startswith(ref.key))
-        raise ConfigError(problems or (f"{ref.key}: there is no token",))
-    return Transport(Account(name, secret.value, str(telegram.api_base_url or "")))
 
 
 def build_scheduler(engine: Engine) -> "Scheduler":

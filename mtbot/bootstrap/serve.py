@@ -220,7 +220,7 @@ class _EachBot:
 
     async def deliver(self, item: OutboxItem, message: int | None) -> int | None:
         """Hand on. Unreachable without the bot's token, so that the row stays; ChatGone without the bot."""
-        from mtbot.bootstrap.online import open_transport
+        from mtbot.bootstrap.bots import open_transport
         from mtbot.channels.telegram.pace import Pace
         from mtbot.channels.telegram.show import TelegramWay
 
@@ -258,7 +258,7 @@ async def _deliver_rest(engine: Engine) -> None:
 
 async def send_text(loaded: Loaded, text: str, chat: int, thread: int | None, bot: str | None) -> None:
     """Send one message by the Bot API directly; nothing is recorded. ChannelError, ConfigError."""
-    from mtbot.bootstrap.online import open_transport
+    from mtbot.bootstrap.bots import open_transport
     from mtbot.channels.telegram.pace import Pace
     from mtbot.channels.telegram.show import TelegramWay
 

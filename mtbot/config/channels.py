@@ -133,6 +133,9 @@ class TelegramSettings(Section):
     api_base_url: OptionalUrl = key(
         "", says="Another Bot API server; it sees the token and every message. Empty is Telegram's own."
     )
+    proxy: OptionalUrl = key(
+        "", says="HTTP proxy on the way to the Bot API server; over https it sees the host name only. Empty is none."
+    )
     bots: Mapping[Name, BotSettings] = key({}, says="The bots by name.")
 
     def token_ref(self, bot: str) -> SecretRef:

@@ -170,7 +170,7 @@ async def _database(loaded: Loaded) -> DatabaseFound:
 
 
 async def _bots(loaded: Loaded) -> tuple[BotFound, ...]:
-    from mtbot.bootstrap.online import open_transport
+    from mtbot.bootstrap.bots import open_transport
     from mtbot.channels.telegram.account import who_am_i
 
     found = []

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from sqlmodel import select
 
-from mtbot.channels.telegram import poll, transport
+from mtbot.channels.telegram import poll, transport, watchdog
+from mtbot.domain.errors import ChannelError
 from mtbot.domain.ids import BotName
 from mtbot.simulator import faults
 from mtbot.simulator.faults import Fault
@@ -275,3 +276,60 @@ async def test_two_bots_speak_for_themselves() -> None:
     """A second account is another person to Telegram; the simulator keeps them apart, and so must a token."""
     account = BotAccount("7001002:SIMULATED-second-token-for-tests-00000")
     assert account.id == 7001002
+
+
+async def test_another_reader_is_named_once_with_its_likely_causes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However often the server says 409; after it has healed, the next time is told again."""
+    async with open_stage(tmp_path) as stage:
+        for round_ in (1, 2):
+            stage.telegram.fault("getUpdates", faults.conflict(), times=3)
+            await stage.telegram.say(CHIEF, None, "/whoami")
+            await stage.telegram.wait_for(
+                lambda sim, answers=round_: len([m for m in sim.chat(CHIEF.id) if "You are" in m.text]) == answers  # type: ignore[misc]  # a default binds the loop
+            )
+    lines = [line for line in capsys.readouterr().out.splitlines() if "poll.conflict" in line]
+    assert len(lines) == 2
+    assert "another process reads this bot's updates, a webhook is set, or the token is known to others" in lines[0]
+
+
+async def test_a_silence_is_told_once_and_its_connections_are_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Polls that break without any answer: one line, fresh connections, and one line when it is over."""
+    monkeypatch.setattr(poll, "WATCH_SECONDS", 0.05)
+    monkeypatch.setattr(poll, "LONGEST_PAUSE", 0.05)
+    renewed = []
+    renew = transport.Transport.renew
+
+    async def counted(self: transport.Transport) -> None:
+        renewed.append(1)
+        await renew(self)
+
+    monkeypatch.setattr(transport.Transport, "renew", counted)
+    async with open_stage(tmp_path) as stage:
+        stage.telegram.fault("getUpdates", faults.refuse(), times=faults.FOR_EVER)
+        await stage.telegram.say(CHIEF, None, "/status")
+        await stage.telegram.wait_for(lambda sim: any(c.fault for c in sim.calls("getUpdates")))
+        with monkeypatch.context() as patient:
+            patient.setattr(watchdog, "SILENCE_SECONDS", 0.05)
+            await stage.telegram.wait_for(lambda _sim: len(renewed) >= 2, 10)
+        stage.telegram.clear_faults()
+        await answers(stage)
+    out = capsys.readouterr().out
+    assert out.count("poll.silent") == 1
+    assert out.count("poll.heard_again") == 1
+
+
+async def test_a_loop_that_is_stuck_ends_the_gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever started it starts it again; a gateway that hears nothing must not look alive."""
+    async with open_stage(tmp_path) as stage:
+        monkeypatch.setattr(watchdog, "STUCK_SECONDS", 0.05)
+        monkeypatch.setattr(poll, "WATCH_SECONDS", 0.05)
+        stage.telegram.fault("getUpdates", faults.hang(), times=faults.FOR_EVER)
+        await stage.telegram.say(CHIEF, None, "anybody there")
+        serving, stage.serving = stage.serving, None
+        assert serving is not None
+        with pytest.raises(ChannelError, match="polling of bot main is stuck"):
+            await serving

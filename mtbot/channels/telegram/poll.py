@@ -7,6 +7,7 @@ press or /stop never waits behind another update of its chat.
 import asyncio
 import hashlib
 import json
+import time
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -17,6 +18,7 @@ from pydantic import ValidationError
 
 from mtbot.channels.telegram.translate import Me, membership, translate
 from mtbot.channels.telegram.transport import Transport
+from mtbot.channels.telegram.watchdog import Health, Watchdog
 from mtbot.domain.chats import ChatChange
 from mtbot.domain.errors import ChannelError, MtclawError, PollConflict, StorageError, Throttled, TokenRejected
 from mtbot.domain.ids import BotName, Digest
@@ -27,6 +29,10 @@ from mtbot.domain.turn import Address, Inbound, InboundKind
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 CONFLICT_PAUSE = 5.0
+WATCH_SECONDS = 10.0
+"""How often somebody looks whether the loop is well."""
+
+STOP_SECONDS = 5.0
 PATIENCE = 0.5
 """Seconds that a /stop or a Deny waits for the database before it is acted on without."""
 
@@ -74,13 +80,27 @@ class Poller:
         self._chains: dict[Address, asyncio.Task[None]] = {}
         self._past: set[asyncio.Task[None]] = set()
         self._ahead: set[Digest] = set()
-        self._conflict_told = False
+        self._conflict_told = self._silence_told = False
+        self._watchdog = Watchdog(time.monotonic)
         self.last_success_ms: int | None = None
 
     async def run(self) -> None:
-        """Poll until cancelled. TokenRejected ends it; everything else is waited out."""
+        """Poll until cancelled. TokenRejected ends it, and a loop that is stuck; everything else is waited out."""
+        polling = asyncio.create_task(self._poll())
+        try:
+            while True:
+                await asyncio.wait([polling], timeout=WATCH_SECONDS)
+                if polling.done():
+                    return polling.result()
+                await self._look_after()
+        finally:
+            polling.cancel()
+            await asyncio.wait([polling], timeout=STOP_SECONDS)
+
+    async def _poll(self) -> None:
         pause = FIRST_PAUSE
         while True:
+            heard = True
             try:
                 await self._once()
                 pause, self._conflict_told = FIRST_PAUSE, False
@@ -88,7 +108,7 @@ class Poller:
             except TokenRejected:
                 raise
             except PollConflict as error:
-                wait = CONFLICT_PAUSE
+                wait = max(CONFLICT_PAUSE, pause)
                 self._tell_conflict(error)
             except Throttled as error:
                 wait = error.retry_after
@@ -97,13 +117,30 @@ class Poller:
                 wait = pause
             except ChannelError as error:
                 _log.warning("poll.failed", bot=self._me.name, error=str(error), retry_s=pause)
-                wait = pause
+                wait, heard = pause, False
             pause = min(LONGEST_PAUSE, pause * 2)
+            (self._watchdog.heard if heard else self._watchdog.ended)(wait)
             await asyncio.sleep(wait)
+
+    async def _look_after(self) -> None:
+        """Make connections anew that nothing is heard over; give up a loop that is stuck. ChannelError."""
+        health = self._watchdog.look()
+        if health is Health.STUCK:
+            raise ChannelError(f"polling of bot {self._me.name} is stuck", hint="the gateway has to be started again")
+        if health is Health.SILENT:
+            if not self._silence_told:
+                self._silence_told = True
+                _log.error("poll.silent", bot=self._me.name, hint="is the network up, and api.telegram.org reachable?")
+            self._watchdog.renewed()
+            await self._transport.renew()
 
     async def _once(self) -> None:
         updates = await self._transport.updates(self._offset)
         self.last_success_ms = self._clock.now_ms()
+        self._watchdog.heard()
+        if self._silence_told:
+            self._silence_told = False
+            _log.info("poll.heard_again", bot=self._me.name)
         rows = [row for row in map(self._row, updates) if row is not None]
         read: list[tuple[InboxRow, Inbound | ChatChange]] = []
         admitted: dict[InboxRow, Inbound | ChatChange] = {}

@@ -42,15 +42,22 @@ _GONE = ("chat not found", "bot was kicked", "bot was blocked", "user is deactiv
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A bot as it is reached: its name here, its token, and the address of its server ("" for Telegram's own)."""
+    """A bot as it is reached: its name here, its token, its server ("" for Telegram's own), a proxy ("" for none)."""
 
     name: BotName
     token: str
     api_base_url: str = ""
+    proxy: str = ""
+
+
+_NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)
+"""Failures after which nothing of the request can have arrived; a proxy that refuses has passed nothing on."""
 
 
 class _Session(AiohttpSession):
     """aiogram's session with our reading of failures; 5xx bodies may be HTML and are not decoded."""
+
+    via: str | None = None
 
     async def make_request(self, bot: Bot, method: TelegramMethod[Any], timeout: int | None = None) -> Any:
         session = await self.create_session()
@@ -59,10 +66,10 @@ class _Session(AiohttpSession):
         seconds = self.timeout if timeout is None else timeout
         try:
             async with session.post(
-                url, data=form, timeout=aiohttp.ClientTimeout(total=seconds, sock_connect=10)
+                url, data=form, proxy=self.via, timeout=aiohttp.ClientTimeout(total=seconds, sock_connect=10)
             ) as answer:
                 status, content = answer.status, await answer.text()
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+        except _NOT_SENT as error:
             raise Unreachable("the Bot API server can't be reached") from _nameless(error)
         except (TimeoutError, aiohttp.ClientError) as error:
             raise Ambiguous(f"the connection broke during {method.__api_method__}") from _nameless(error)
@@ -83,6 +90,9 @@ class Transport:
         base = account.api_base_url.rstrip("/")
         server = TelegramAPIServer.from_base(base) if base else PRODUCTION
         self._session = _Session(api=server, timeout=CALL_SECONDS)
+        # polls have connections of their own, which can be made anew without breaking what is being sent
+        self._polls = _Session(api=server, timeout=CALL_SECONDS)
+        self._session.via = self._polls.via = account.proxy or None
         self._url = server.api_url(token=account.token, method="getUpdates")
         self.bot = Bot(account.token, session=self._session)
         self.account = account
@@ -118,12 +128,11 @@ class Transport:
         }
         if offset is not None:
             body["offset"] = offset
-        session = await self._session.create_session()
+        session = await self._polls.create_session()
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
         try:
             async with asyncio.timeout(POLL_SECONDS + POLL_GRACE):
-                async with session.post(
-                    self._url, json=body, timeout=aiohttp.ClientTimeout(total=None, sock_connect=10)
-                ) as answer:
+                async with session.post(self._url, json=body, proxy=self._polls.via, timeout=timeout) as answer:
                     status, content = answer.status, await answer.content.read(MAX_POLL_BYTES)
                     while chunk := await answer.content.read(MAX_POLL_BYTES):
                         content += chunk
@@ -131,8 +140,13 @@ class Transport:
             raise Unreachable("the long poll broke") from _nameless(error)
         return _updates_of(status, content)
 
+    async def renew(self) -> None:
+        """Have the next poll go over fresh connections; one under way breaks."""
+        await self._polls.close()
+
     async def close(self) -> None:
         """Close the connections."""
+        await self._polls.close()
         await self._session.close()
 
 

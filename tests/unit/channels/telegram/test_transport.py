@@ -167,3 +167,35 @@ async def test_the_bots_own_account(telegram: TelegramSimulator, transport: Tran
     telegram.fault("getMe", faults.unauthorized())
     with pytest.raises(TokenRejected, match="Telegram does not accept the token of bot ops"):
         await who_am_i(transport)
+
+
+async def test_everything_goes_by_the_proxy(telegram: TelegramSimulator) -> None:
+    """The server's name is of nobody, so only a proxy can have answered; calls and polls alike."""
+    found = Transport(Account(BotName("ops"), DEFAULT_TOKEN, "http://bot-api.invalid", telegram.base_url))
+    try:
+        assert (await who_am_i(found)).id == 7001001
+        telegram.push_update(None, {"message": {"by": "proxy"}})
+        assert [update["message"] for update in await found.updates(None)] == [{"by": "proxy"}]
+    finally:
+        await found.close()
+
+
+async def test_a_proxy_that_is_not_there_or_refuses_has_sent_nothing(telegram: TelegramSimulator) -> None:
+    """So the call may be made again."""
+    telegram.fault("*", faults.status(407, "Proxy Authentication Required"))
+    for proxy in (telegram.base_url, "http://127.0.0.1:9"):
+        found = Transport(Account(BotName("ops"), DEFAULT_TOKEN, "https://bot-api.invalid", proxy))
+        try:
+            with pytest.raises(Unreachable):
+                await found.call(SEND)
+        finally:
+            await found.close()
+
+
+async def test_polls_go_on_over_fresh_connections(telegram: TelegramSimulator, transport: Transport) -> None:
+    """What is sent meanwhile is not broken by it."""
+    telegram.push_update(None, {"message": {"n": 1}})
+    assert len(await transport.updates(None)) == 1
+    await transport.renew()
+    assert (await transport.call(SEND)).text == "hello"
+    assert len(await transport.updates(None)) == 1
