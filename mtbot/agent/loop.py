@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
+from mtbot.agent.budget import Purse
 from mtbot.agent.context import Window
 from mtbot.domain.call import Status, ToolSpec, Verdict
 from mtbot.domain.errors import ProviderError, ProviderKind
@@ -53,6 +54,7 @@ class Mind:
     system: str
     max_steps: int
     turns: int
+    purse: Purse
 
 
 class CallGate(Protocol):
@@ -90,10 +92,14 @@ class Agent:
             if state.step >= mind.max_steps:
                 text = f"I stopped after {mind.max_steps} steps without coming to an end. Say if I should go on."
                 return _said(state, text)
+            refusal = await mind.purse.refusal(state)
+            if refusal is not None:
+                return Failed(state, refusal.code, refusal.text)
             try:
                 answer, window = await self._ask(mind, window, history, state)
             except ProviderError as error:
                 return Failed(state, f"model.{error.kind}", sentence(error))
+            await mind.purse.pay(state, answer.usage)
             state = replace(state, step=state.step + 1, spent=state.spent + answer.usage)
             if answer.calls:
                 state = _with_calls(state, answer)

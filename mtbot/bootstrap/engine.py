@@ -30,6 +30,7 @@ from mtbot.gateway.recovery import Leftovers, Recovery
 from mtbot.gateway.turns import TurnFrame, Turns, TurnStores
 from mtbot.llm.classifier import ModelClassifier
 from mtbot.llm.fallback import Choice, Fallback
+from mtbot.llm.metering import Metered
 from mtbot.llm.openai import OpenAIProvider, Server
 from mtbot.policy.classify import question
 from mtbot.policy.ruleset import Mode
@@ -73,9 +74,13 @@ class Providers:
     def chain(self, refs: tuple[ModelRef, ...]) -> Provider:
         """What asks those models, the later ones only while the ones before cannot answer. ConfigError as in get."""
         if refs not in self._chains:
-            choices = [Choice(f"{ref.provider}/{ref.model}", self.get(ref.provider), ref.model) for ref in refs]
+            choices = [Choice(f"{ref.provider}/{ref.model}", self._metered(ref), ref.model) for ref in refs]
             self._chains[refs] = Fallback(choices, _passed_over)
         return self._chains[refs]
+
+    def _metered(self, ref: ModelRef) -> Provider:
+        price = self._settings.providers[ref.provider].prices.get(ref.model)
+        return Metered(self.get(ref.provider), price.price if price is not None else None)
 
     def _key(self, name: str) -> str:
         ref = self._settings.providers[name].key_ref(name)
@@ -200,7 +205,7 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     providers = Providers(loaded.settings, loaded.secrets, loaded.missing, loaded.redactor.mask)
     guard = guard_of(loaded)
     confiner = Confiner(runner, guard)
-    profiles = Profiles(Kit(loaded, RunnerChildren(runner, confiner), guard, providers.chain))
+    profiles = Profiles(Kit(loaded, RunnerChildren(runner, confiner), guard, providers.chain, stores.spending))
     judges = Judges(office.desk, lambda: loaded.people, _classifier(loaded, providers))
     gate = Gate(
         profiles.gate,

@@ -27,6 +27,7 @@ from mtbot.gateway.cut_off import CutOffs, NoticeFrame
 from mtbot.gateway.edits import EditFrame, EditOffers
 from mtbot.gateway.intake import Intake, IntakeFrame, IntakeStores
 from mtbot.gateway.lifecycle import Gateway, Parts, Service
+from mtbot.gateway.usage import UsageReport
 
 if TYPE_CHECKING:
     from mtbot.cron.scheduler import Job, Scheduler
@@ -69,6 +70,8 @@ def build_gateway(engine: Engine) -> "Running":
         running.trash,
     )
     commands.doing, commands.outward = engine.turns.doing, engine.places.outward
+    clock = engine.loaded.clock
+    commands.usage = UsageReport(stores.spending, lambda: engine.loaded.settings.budgets.caps, clock, clock.date).of
     cards = CutOffCards(engine.loaded.clock, engine.loaded.redactor, lambda: engine.loaded.people)
     notices = NoticeFrame(engine.loaded.clock, ways, engine.wake, intake.admits)
     intake.on_notice = CutOffs(stores.trail, stores.outbox, engine.lanes, cards, notices).press

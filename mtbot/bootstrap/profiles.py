@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from mtbot.agent.budget import Purse
 from mtbot.agent.context import Persona, system_prompt
 from mtbot.agent.loop import Mind
 from mtbot.bootstrap.confinement import readable, trouble_with
@@ -19,6 +20,7 @@ from mtbot.domain.errors import StorageError
 from mtbot.domain.ports import Provider, Tool, World
 from mtbot.domain.process import Children
 from mtbot.domain.record import OutboxItem
+from mtbot.domain.spending import Ledger
 from mtbot.domain.turn import Address, surface
 from mtbot.gate.facts import Surroundings
 from mtbot.gate.gate import GateProfile
@@ -55,6 +57,7 @@ class Kit:
     children: Children
     guard: Guard
     provider: Callable[[tuple[ModelRef, ...]], Provider]
+    ledger: Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,8 @@ class Profiles:
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
+        clock = kit.loaded.clock
+        self._purse = Purse(kit.loaded.settings.budgets.caps, kit.ledger, lambda: clock.date(clock.now_ms()))
         self._built: dict[str | None, BuiltProfile] = {}
         self.warnings: tuple[str, ...] = ()
         self.attended: Callable[[Address], bool] = lambda address: surface(address.surface).attended
@@ -164,6 +169,7 @@ class Profiles:
             system=system_prompt(persona, tuple(built.tools), clock.clock_text(clock.now_ms())),
             max_steps=agent.max_iterations,
             turns=agent.max_history_turns,
+            purse=self._purse,
         )
 
     def _build(self, profile: Profile) -> BuiltProfile:

@@ -15,6 +15,7 @@ from mtbot.storage.inbox import InboxStore
 from mtbot.storage.leases import LeaseStore
 from mtbot.storage.maintenance import Maintenance
 from mtbot.storage.outbox import OutboxStore
+from mtbot.storage.spending import SpendingStore
 from mtbot.storage.trail import Trail
 
 
@@ -31,6 +32,7 @@ class Stores:
     cron_runs: CronRunStore
     edits: EditStore
     chats: ChatStore
+    spending: SpendingStore
 
 
 def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
@@ -46,6 +48,7 @@ def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
         cron_runs=CronRunStore(db),
         edits=EditStore(db),
         chats=ChatStore(db, mask),
+        spending=SpendingStore(db),
     )
 
 

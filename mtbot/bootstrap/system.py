@@ -32,6 +32,10 @@ class SystemClock:
         today = datetime.fromtimestamp(self.now_ms() / 1000, self._zone).date()
         return at.strftime("%H:%M") if at.date() == today else at.strftime("%a %d %b %H:%M")
 
+    def date(self, at_ms: int) -> str:
+        """``2026-11-30``: the day of that moment as an ISO date."""
+        return datetime.fromtimestamp(at_ms / 1000, self._zone).date().isoformat()
+
     def day_text(self, at_ms: int) -> str:
         """``30 December``; with the year when that is not this one."""
         at = datetime.fromtimestamp(at_ms / 1000, self._zone)

@@ -40,6 +40,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("audit", "mtbot.cli.audit", "audit", "The record: verify, acknowledge, export."),
     Verb("db", "mtbot.cli.db", "db", "The database: backup, prune, vacuum."),
     Verb("sessions", "mtbot.cli.sessions", "sessions", "Conversations: list, show, rm."),
+    Verb("usage", "mtbot.cli.usage", "usage", "What models cost, by day and person."),
     Verb("trash", "mtbot.cli.trash", "trash", "What the tools took away: list, restore, empty."),
     Verb("policy", "mtbot.cli.policy", "policy", "What would happen to a command, and why."),
     Verb("config", "mtbot.cli.config", "config", "The configuration: path, show, validate, reference."),

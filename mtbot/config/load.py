@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
+from mtbot.config.budgets import BudgetSettings
 from mtbot.config.channels import BotSettings, ChannelsSettings
 from mtbot.config.checks import Parts, ScheduleProblem, check
 from mtbot.config.faults import empty_values, judge
@@ -145,6 +146,7 @@ class _Reader:
         log = self._section("log", LogSettings)
         audit = self._section("audit", AuditSettings)
         elevation = self._section("elevation", ElevationSettings)
+        budgets = self._section("budgets", BudgetSettings)
         zone = find_zone(cron.timezone, environ) if cron else None
         parts = Parts(
             self.root,
@@ -161,10 +163,10 @@ class _Reader:
             schedule_problem=schedule_problem,
         )
         self.problems += check(parts)
-        if self.problems or None in (channels, cron, storage, log, audit, elevation, zone):
+        if self.problems or None in (channels, cron, storage, log, audit, elevation, budgets, zone):
             return None
         assert channels and cron and storage and log  # noqa: PT018 - one fact, stated for the type checker
-        assert audit and elevation and zone  # noqa: PT018 - as above
+        assert audit and elevation and budgets and zone  # noqa: PT018 - as above
         profiles = {name: profile for name, (profile, _) in parts.profiles.items()}
         return Settings(
             file=self.file,
@@ -179,6 +181,7 @@ class _Reader:
             log=log,
             audit=audit,
             elevation=elevation,
+            budgets=budgets,
             zone=zone,
             warnings=(*self.warnings, *_shell_warnings(profiles)),
         )

@@ -1,12 +1,14 @@
 """The parts of the service around the tools: agent, model providers, cron, storage, log, audit and elevation."""
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, StrictStr, ValidationInfo, field_validator
 
+from mtbot.config.budgets import PriceSettings
 from mtbot.config.problems import nearest, printable
 from mtbot.config.values import (
     EnvName,
@@ -70,6 +72,7 @@ class ProviderSettings(Section):
     base_url: Url = key("https://api.openai.com/v1", says="Address below which /chat/completions lies.")
     timeout: Annotated[float, duration("1h")] = key("120s", says="Longest wait for one answer.")
     max_retries: Annotated[int, whole(0, 10)] = key(3, says="How often a failed request is sent again.")
+    prices: Mapping[Word, PriceSettings] = key({}, says="Prices by model, in budgets.currency; see budgets.")
 
     def key_ref(self, name: str) -> SecretRef:
         """Where the key of this provider, which is called ``name``, is to be found."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
+from mtbot.config.budgets import BudgetSettings
 from mtbot.config.channels import ChannelsSettings
 from mtbot.config.service import (
     AgentSettings,
@@ -57,6 +58,7 @@ class Settings:
     log: LogSettings
     audit: AuditSettings
     elevation: ElevationSettings
+    budgets: BudgetSettings
     zone: ZoneInfo
     version: int = 1
     warnings: tuple[str, ...] = ()
@@ -118,3 +120,4 @@ class Top(Section):
     log: LogSettings = key({}, says="")
     audit: AuditSettings = key({}, says="")
     elevation: ElevationSettings = key({}, says="")
+    budgets: BudgetSettings = key({}, says="")

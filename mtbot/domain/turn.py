@@ -190,13 +190,19 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens spent, as the provider counted them."""
+    """Tokens spent, as the provider counted them, and their ``cost`` in millionths of the owner's currency."""
 
     prompt: int = 0
     completion: int = 0
+    cost: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """What was sent and what came back."""
+        return self.prompt + self.completion
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(self.prompt + other.prompt, self.completion + other.completion)
+        return Usage(self.prompt + other.prompt, self.completion + other.completion, self.cost + other.cost)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,12 +74,14 @@ class Commands:
         self._about = about
         self._clock = clock
         self.outward: Callable[[Address], Address] = lambda address: address
+        self.usage: Callable[[Inbound], Awaitable[str]] = _no_usage
         self.doing: Callable[[SessionId], str] = lambda _session: ""
         self.table = (
             Command("start", "what I am", self._start),
             Command("help", "these commands", self._help),
             Command("new", "forget this conversation and begin afresh", self._new),
             Command("status", "what I am doing", self._status),
+            Command("usage", "what the model cost, and what may still be spent", self._usage),
             Command("whoami", "your ids and what you may do here", self._whoami),
             Command("stop", "stop what is running and drop what is waiting", self._stop),
             Command("pending", "open questions", self._pending),
@@ -105,6 +107,9 @@ class Commands:
         about = self._about(inbound)
         lines = [f"/{command.word} {command.help}" for command in self.table]
         return "\n".join((*lines, "", "Reply to a question of mine to deny it with a reason.", f"Model: {about.model}"))
+
+    async def _usage(self, inbound: Inbound) -> str:
+        return await self.usage(inbound)
 
     async def _whoami(self, inbound: Inbound) -> str:
         address = inbound.address
@@ -244,6 +249,10 @@ class Commands:
             return f"That could not be written down, so it does not count: {error.message}"
         self._lanes.resume(approval.address.session, approval.id)
         return ""
+
+
+async def _no_usage(_inbound: Inbound) -> str:
+    return "Nothing is counted here."
 
 
 def _named(approvals: Sequence[ApprovalId]) -> str:

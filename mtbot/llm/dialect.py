@@ -5,6 +5,7 @@ null, a finish reason that does not say that there are calls. All of that is rea
 """
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 
@@ -12,6 +13,7 @@ from mtbot.domain.call import ToolSpec
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.ids import CallId
 from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
+from mtbot.domain.spending import MILLION
 from mtbot.domain.turn import Message, Role, ToolCall, Usage
 from mtbot.llm.faults import error_of
 
@@ -140,7 +142,14 @@ def read_usage(usage: object) -> Usage:
         value = usage.get(name)
         return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
-    return Usage(count("prompt_tokens"), count("completion_tokens"))
+    return Usage(count("prompt_tokens"), count("completion_tokens"), _reported_cost(usage.get("cost")))
+
+
+def _reported_cost(cost: object) -> int:
+    """Millionths of what a router says that the answer took; 0 where it says nothing usable."""
+    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 < cost < math.inf:
+        return 0
+    return round(cost * MILLION)
 
 
 def _calls(listed: object, step: str) -> tuple[ToolCall, ...]:

@@ -92,13 +92,21 @@ class Database:
         return await self._writer.run(transact, DEADLINE_S)
 
     async def read(self, work: Callable[[Session], T]) -> T:
-        """The result of ``work`` on one consistent view. StorageError."""
+        """The result of ``work`` on one consistent view. StorageError, also for what an older schema does not hold."""
 
         def look() -> T:
             with explain(self.place), Session(self._pair.reading) as session:
                 return work(session)
 
-        return await self._writer.run(look, DEADLINE_S)
+        try:
+            return await self._writer.run(look, DEADLINE_S)
+        except StorageError as error:
+            if self.current:
+                raise
+            raise StorageError(
+                f"{self.place.label} is of an older mtclaw, and what was asked for is not in it",
+                hint="`mtclaw gateway` brings it up to date when it starts, `mtclaw db prune` does so at once",
+            ) from error
 
     async def close(self) -> None:
         """Finish what is queued and let the files go; a second call does nothing."""

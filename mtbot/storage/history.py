@@ -55,6 +55,9 @@ class HistoryStore:
             session.refresh(row, with_for_update=True)
             row.prompt_tokens += flush.usage.prompt
             row.completion_tokens += flush.usage.completion
+            row.cost += flush.usage.cost
+            row.turn_prompt, row.turn_completion = flush.usage.prompt, flush.usage.completion
+            row.turn_cost = flush.usage.cost
             row.updated_ms = now_ms
             last = session.scalar(select(func.max(MessageRow.seq)).where(MessageRow.session == row.id)) or 0
             session.add_all(

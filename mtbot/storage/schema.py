@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from mtbot.domain.errors import SchemaError
 from mtbot.storage.tables import Base
 
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 """Every revision of the schema, oldest first; the last is the one that this program reads and writes."""
 
 VERSION_TABLE = "mtclaw_schema"

@@ -13,18 +13,19 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     Text,
     UniqueConstraint,
     text,
 )
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
 from mtbot.domain.record import ApprovalState, CronStatus, EventKind, OutKind, Via, Word
 from mtbot.domain.turn import ActorKind, Role, SurfaceName
+from mtbot.storage import account_tables
+from mtbot.storage.table_base import ROW_ID, Base, added, one_of
 
-# SQLite numbers rows by itself only for a column that is declared INTEGER, which there is 64 bits wide anyway
-_ROW_ID = BigInteger().with_variant(Integer(), "sqlite")
+# Whoever compares or builds the whole schema takes it from here, so every table must have been imported.
+__all__ = ["Base", "account_tables"]
 
 
 class OutboxState(StrEnum):
@@ -41,17 +42,6 @@ OPEN_OUTBOX = (OutboxState.QUEUED, OutboxState.SENDING)
 """States in which a row holds up the rows behind it."""
 
 
-def one_of(column: str, words: type[StrEnum]) -> str:
-    """The SQL condition that ``column`` holds one of ``words``."""
-    return f"{column} IN ({', '.join(repr(word.value) for word in words)})"
-
-
-class Base(SQLModel):
-    """Root of the tables, with metadata of their own and constraints that carry names."""
-
-    metadata = MetaData(naming_convention={"pk": "pk_%(table_name)s"})
-
-
 class MarkRow(Base, table=True):
     """Small facts about this database: the seal's fingerprint, the hosts that keep an anchor."""
 
@@ -62,7 +52,7 @@ class MarkRow(Base, table=True):
 
 
 class SessionRow(Base, table=True):
-    """A conversation."""
+    """A conversation; ``turn_*`` is what its last finished turn took, ``cost`` is in millionths of a currency."""
 
     __tablename__ = "sessions"
     __table_args__ = (
@@ -80,6 +70,10 @@ class SessionRow(Base, table=True):
     completion_tokens: int = Field(default=0, sa_type=BigInteger)
     created_ms: int = Field(sa_type=BigInteger)
     updated_ms: int = Field(sa_type=BigInteger)
+    cost: int = added(BigInteger)
+    turn_prompt: int = added(BigInteger)
+    turn_completion: int = added(BigInteger)
+    turn_cost: int = added(BigInteger)
 
 
 class MessageRow(Base, table=True):
@@ -92,7 +86,7 @@ class MessageRow(Base, table=True):
         ForeignKeyConstraint(["session"], ["sessions.id"], name="fk_messages_session", ondelete="CASCADE"),
     )
 
-    id: int | None = Field(default=None, primary_key=True, sa_type=_ROW_ID)
+    id: int | None = Field(default=None, primary_key=True, sa_type=ROW_ID)
     session: str = Field(sa_type=Text)
     seq: int = Field(sa_type=BigInteger)
     turn: str = Field(sa_type=Text)
@@ -277,7 +271,7 @@ class InboxTable(Base, table=True):
         Index("ix_inbox_arrival", "bot", "id"),
     )
 
-    id: int | None = Field(default=None, primary_key=True, sa_type=_ROW_ID)
+    id: int | None = Field(default=None, primary_key=True, sa_type=ROW_ID)
     bot: str = Field(sa_type=Text)
     update_id: int = Field(sa_type=BigInteger)
     digest: str = Field(sa_type=Text)
@@ -315,7 +309,7 @@ class OutboxTable(Base, table=True):
         Index("ix_outbox_approval", "approval"),
     )
 
-    id: int | None = Field(default=None, primary_key=True, sa_type=_ROW_ID)
+    id: int | None = Field(default=None, primary_key=True, sa_type=ROW_ID)
     surface: str = Field(sa_type=Text)
     bot: str = Field(sa_type=Text)
     chat: int = Field(sa_type=BigInteger)
@@ -372,7 +366,7 @@ class CronRow(Base, table=True):
         ),
     )
 
-    id: int | None = Field(default=None, primary_key=True, sa_type=_ROW_ID)
+    id: int | None = Field(default=None, primary_key=True, sa_type=ROW_ID)
     job: str = Field(sa_type=Text)
     due_ms: int = Field(sa_type=BigInteger)
     session: str = Field(sa_type=Text)

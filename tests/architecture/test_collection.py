@@ -13,9 +13,14 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_another_process_collects_the_same_tests(request: pytest.FixtureRequest) -> None:
     """No id holds the hour, an address in memory, a set's order or a drawn number: pytest-xdist refuses to begin then."""
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "--no-cov", "-p", "no:cacheprovider", "tests"]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "--no-cov", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        command, cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        [*command, *request.config.args],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONHASHSEED": seed},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     collected = set(done.stdout.splitlines())
     assert [item.nodeid for item in request.session.items if item.nodeid not in collected] == []

@@ -41,7 +41,7 @@ version: 1
 people: {{chief: 1001, deploy: 1002, review: 1003}}
 owner: chief
 agent: {{model: test-model, workspace: {workspace}{agent_extra}}}
-openai: {{base_url: "{model}", api_key_file: secrets/model, timeout: 10s, max_retries: 1}}
+openai: {{base_url: "{model}", api_key_file: secrets/model, timeout: 10s, max_retries: 1{provider_extra}}}
 channels:
   telegram:
     token_file: secrets/telegram
@@ -98,6 +98,7 @@ class Setting:
     exec_extra: str = ""
     tools_extra: str = ""
     agent_extra: str = ""
+    provider_extra: str = ""
     more_roots: str = ""
     files_extra: str = ""
     extra: str = ""
@@ -152,6 +153,7 @@ class Stage:
                 exec_extra=setting.exec_extra,
                 tools_extra=setting.tools_extra,
                 agent_extra=setting.agent_extra,
+                provider_extra=setting.provider_extra,
                 more_roots=setting.more_roots,
                 files_extra=setting.files_extra,
                 extra=setting.extra,

@@ -155,7 +155,10 @@ class TestVersions:
         assert reader.current is False
         assert (await Trail(reader, Chain(reader)).head()).seq == 1
         columns = await reader.read(lambda session: inspect(session.connection()).get_columns("sessions"))
+        with pytest.raises(StorageError, match="is of an older mtclaw") as caught:
+            await reader.read(lambda session: session.connection().exec_driver_sql("SELECT title FROM sessions").all())
         await reader.close()
+        assert "mtclaw db prune" in caught.value.hint
         assert "title" not in {column["name"] for column in columns}
 
     async def test_a_newer_database_is_left_alone(self, place: Place, db: Database) -> None:

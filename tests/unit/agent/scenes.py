@@ -3,13 +3,15 @@
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 
+from mtbot.agent.budget import Purse
 from mtbot.agent.loop import Agent, Mind
 from mtbot.domain.call import Decision, Outcome, Risk, Stage, Status, ToolDefault, ToolSpec, Verdict
 from mtbot.domain.errors import ProviderError
-from mtbot.domain.ids import ApprovalId, BotName, CallId, ChatId, Digest, TurnId
+from mtbot.domain.ids import ApprovalId, BotName, CallId, ChatId, Digest, SessionId, TurnId
 from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
 from mtbot.domain.ports import Names
 from mtbot.domain.record import Approval, ApprovalState, Card, CardKind, Ruling, Via
+from mtbot.domain.spending import Budgets, DayOfPerson, Spent
 from mtbot.domain.turn import (
     Actor,
     ActorKind,
@@ -88,14 +90,53 @@ class ScriptedGate:
         return step
 
 
+class Book:
+    """A book in memory: what was entered, and what it says was spent before."""
+
+    def __init__(self, session: Usage = Usage(), person: Usage = Usage(), everybody: Usage = Usage()) -> None:  # noqa: B008 - frozen
+        self.before = Spent(session, person, everybody)
+        self.paid: list[tuple[str, str, Usage]] = []
+        self.read = 0
+
+    async def add(self, person: str, day: str, usage: Usage) -> None:
+        """Enter."""
+        self.paid.append((person, day, usage))
+
+    async def spent(self, session: SessionId, person: str, day: str) -> Spent:
+        """What it said from the beginning."""
+        del session, person, day
+        self.read += 1
+        return self.before
+
+    async def last(self, session: SessionId) -> Usage:
+        """Nothing."""
+        del session
+        return Usage()
+
+    async def days(self, since: str) -> tuple[DayOfPerson, ...]:
+        """None."""
+        del since
+        return ()
+
+
+def purse(budgets: Budgets, book: Book) -> Purse:
+    """A purse on a day of the year 2026."""
+    return Purse(budgets, book, lambda: "2026-11-30")
+
+
+def free_purse() -> Purse:
+    """A purse without caps."""
+    return purse(Budgets(), Book())
+
+
 class Scene:
     """An agent between a scripted model and a scripted gate, and everything that it kept on its way."""
 
-    def __init__(self, model: Model, gate: ScriptedGate, *, max_steps: int = 20) -> None:
+    def __init__(self, model: Model, gate: ScriptedGate, *, max_steps: int = 20, purse: Purse | None = None) -> None:
         self.model = model
         self.gate = gate
         self.kept: list[TurnState] = []
-        mind = Mind(model, "sim-1", 0.5, (EXEC,), "You are mtclaw.", max_steps, 40)
+        mind = Mind(model, "sim-1", 0.5, (EXEC,), "You are mtclaw.", max_steps, 40, purse or free_purse())
         self.agent = Agent(gate, lambda _address: mind, SampleNames())
 
     async def advance(self, state: TurnState, history: Sequence[Message] = ()) -> TurnEnd:

@@ -12,7 +12,7 @@ from mtbot.domain.turn import Address, Inbound, InboundKind, Role, SourceRef, To
 from mtbot.gate.gate import Done, Waiting
 from mtbot.gateway.lanes import Rest, Resume
 from mtbot.gateway.turns import Finished, TurnFrame, Turns, TurnStores
-from tests.unit.agent.scenes import EXEC, Model, ScriptedGate
+from tests.unit.agent.scenes import EXEC, Model, ScriptedGate, free_purse
 from tests.unit.approvals.office import Office
 from tests.unit.approvals.samples import BOT, CHIEF, PRIVATE, REDACTOR, Names, call, question
 
@@ -63,7 +63,7 @@ class Room:
     ends: list[Finished] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        mind = Mind(self.model, "sim-1", None, (EXEC,), "You are mtclaw.", 20, 40)
+        mind = Mind(self.model, "sim-1", None, (EXEC,), "You are mtclaw.", 20, 40, free_purse())
         stores = self.office.stores
         self.turns = Turns(
             Agent(self.gate, lambda _address: mind, self.names),

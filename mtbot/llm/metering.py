@@ -1,0 +1,43 @@
+"""What an answer took: the provider's own count with a price, or an estimate where it counts nothing.
+
+Without the estimate a cap would never be reached at a server that reports no usage.
+"""
+
+import json
+from dataclasses import replace
+
+from mtbot.domain.model import ModelAnswer, ModelRequest
+from mtbot.domain.ports import Provider
+from mtbot.domain.spending import Price
+from mtbot.domain.turn import Message, Usage
+
+CHARACTERS_PER_TOKEN = 4
+"""A common rule of thumb for English text; code and other languages take more tokens."""
+
+
+class Metered:
+    """Implements Provider: ``provider`` with every answer counted and priced; ``price`` None keeps a reported cost."""
+
+    def __init__(self, provider: Provider, price: Price | None) -> None:
+        self._provider = provider
+        self._price = price
+
+    async def complete(self, request: ModelRequest) -> ModelAnswer:
+        """As the provider does."""
+        answer = await self._provider.complete(request)
+        usage = answer.usage if answer.usage.tokens else estimate(request, answer)
+        if self._price is not None:
+            usage = replace(usage, cost=self._price.of(usage))
+        return replace(answer, usage=usage)
+
+
+def estimate(request: ModelRequest, answer: ModelAnswer) -> Usage:
+    """Tokens by the length of what was sent and said."""
+    sent = sum(map(_length, request.messages))
+    sent += sum(len(tool.name) + len(tool.description) + len(json.dumps(dict(tool.schema))) for tool in request.tools)
+    said = len(answer.text) + sum(len(call.name) + len(call.arguments) for call in answer.calls)
+    return Usage(-(-sent // CHARACTERS_PER_TOKEN), -(-said // CHARACTERS_PER_TOKEN))
+
+
+def _length(message: Message) -> int:
+    return len(message.content) + sum(len(call.name) + len(call.arguments) for call in message.calls)
