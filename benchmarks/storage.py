@@ -24,7 +24,7 @@ from mtbot.audit import Mark, link
 from mtbot.bootstrap.stores import stores_of
 from mtbot.domain.ids import BotName, CallId, ChatId, Digest, SafeText, SessionId
 from mtbot.domain.record import EventDraft, EventKind, Via, Word
-from mtbot.storage.chain import event_row
+from mtbot.storage.chain import event_columns
 from mtbot.storage.engine import Database
 from mtbot.storage.place import sqlite_place
 from mtbot.storage.tables import EventRow, HeadRow
@@ -130,7 +130,7 @@ async def fill(directory: Path, events: int) -> None:
             for kind in kinds:
                 event = link(replace(draft(kind, number), at_ms=1_700_000_000_000 + mark.seq), mark, str(db.instance))
                 mark = Mark(event.seq, event.hash)
-                rows.append(event_row(event).model_dump())
+                rows.append(event_columns(event))
                 if mark.seq >= events:
                     break
             number += 1

@@ -33,6 +33,9 @@ BOUND: dict[int, tuple[str, ...]] = {
 """The fields of a draft that each version binds. A list is never changed; a new field is a new version."""
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A place in the chain: a sequence number and the hash of the event that holds it."""
@@ -101,6 +104,8 @@ def settle(draft: EventDraft) -> EventDraft:
 
 def _settled(text: str) -> str:
     clean = storable(text)
+    if len(clean) * 4 <= TEXT_LIMIT:
+        return clean
     data = clean.encode()
     if len(data) <= TEXT_LIMIT:
         return clean
@@ -112,7 +117,7 @@ def canonical(event: AuditEvent, version: int = VERSION) -> bytes:
     """The bytes whose SHA-256 is the hash of ``event``. KeyError for a version that does not exist."""
     bound: dict[str, object] = {name: getattr(event.draft, name) for name in BOUND[version]}
     bound |= {"v": version, "seq": event.seq, "instance": event.instance, "previous": event.previous}
-    return json.dumps(bound, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode()
+    return _ENCODER.encode(bound).encode()
 
 
 def fingerprint(event: AuditEvent, version: int = VERSION) -> str:
@@ -122,8 +127,9 @@ def fingerprint(event: AuditEvent, version: int = VERSION) -> str:
 
 def link(draft: EventDraft, after: Mark, instance: str) -> AuditEvent:
     """``draft``, settled, in the place that follows ``after``, written by ``instance``."""
-    event = AuditEvent(after.seq + 1, instance, settle(draft), after.hash, "")
-    return replace(event, hash=fingerprint(event))
+    settled = settle(draft)
+    bare = AuditEvent(after.seq + 1, instance, settled, after.hash, "")
+    return AuditEvent(bare.seq, instance, settled, after.hash, fingerprint(bare))
 
 
 class Verifier:

@@ -4,11 +4,11 @@ Everything that writes an audit event goes through ``Chain.commit``, be it a bar
 (BEGIN IMMEDIATE; on PostgreSQL the head row) is taken before any other row, so that two writers can never deadlock.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from sqlmodel import Session, select
+from sqlmodel import Session, bindparam, col, insert, select, update
 
 from mtbot.audit import VERSION, Mark, gap_draft, link
 from mtbot.domain.errors import RecordUnavailable, StorageError
@@ -17,21 +17,28 @@ from mtbot.domain.record import AuditEvent, EventDraft, EventKind, Via, Word
 from mtbot.storage.anchor import Anchor, AnchorDamaged
 from mtbot.storage.engine import Database
 from mtbot.storage.tables import EventRow, HeadRow, MarkRow
+from mtbot.storage.wire import Prepared, Wire
 
 T = TypeVar("T")
+
+_HEAD = Prepared(select(col(HeadRow.seq), col(HeadRow.hash)).with_for_update())
+_MOVE = Prepared(update(HeadRow), "seq", "hash")
+_INSERT = Prepared(insert(EventRow), *EventRow.model_fields)
+_HASH = Prepared(select(col(EventRow.hash)).where(col(EventRow.seq) == bindparam("wanted")))
+_NOTED = Prepared(select(col(MarkRow.value)).where(col(MarkRow.name) == bindparam("wanted")))
+_NOTE = Prepared(insert(MarkRow), "name", "value")
 
 
 class Pen:
     """The right to append within one transaction; holds the lock on the end of the record."""
 
-    def __init__(self, session: Session, instance: str) -> None:
-        head = session.exec(select(HeadRow).with_for_update()).one_or_none()
+    def __init__(self, wire: Wire, instance: str) -> None:
+        head = wire.run(_HEAD)
         if head is None:
             raise RecordUnavailable("the audit record has lost its head row", hint="see mtclaw audit verify")
-        self._session = session
-        self._head = head
+        self._wire = wire
         self._instance = instance
-        self.mark = Mark(head.seq, head.hash)
+        self.mark = Mark(*head)
 
     def append(self, *drafts: EventDraft) -> tuple[AuditEvent, ...]:
         """Give ``drafts`` their places, in order."""
@@ -39,10 +46,9 @@ class Pen:
         for draft in drafts:
             event = link(draft, self.mark, self._instance)
             self.mark = Mark(event.seq, event.hash)
-            self._session.add(event_row(event))
+            self._wire.run(_INSERT, event_columns(event))
             events.append(event)
-        self._head.seq, self._head.hash = self.mark.seq, self.mark.hash
-        self._session.flush()
+        self._wire.run(_MOVE, {"seq": self.mark.seq, "hash": self.mark.hash})
         return tuple(events)
 
 
@@ -63,58 +69,71 @@ class Chain:
         RecordUnavailable when it cannot be written; errors that ``work`` raises on purpose undo everything. The first
         commit of a process compares the record with this host's anchor and appends a GAP event if they differ.
         """
-        return (await self._commit(at_ms, work))[0]
+
+        def within(session: Session) -> tuple[T, AuditEvent | None, Mark]:
+            return self._append(at_ms, Wire.below(session.connection()), lambda pen: work(session, pen))
+
+        return (await self._told(self.db.write(within, after=self._remember)))[0]
+
+    async def commit_swiftly(self, at_ms: int, work: Callable[[Wire, Pen], T]) -> T:
+        """``commit``, every bit as durable, for work that needs no session: what every call writes."""
+        return (await self._swiftly(at_ms, work))[0]
 
     async def begin(self, at_ms: int) -> AuditEvent | None:
         """Compare the record with the anchor now; the GAP event if one had to be appended."""
-        return (await self._commit(at_ms, lambda _session, _pen: None))[1]
+        return (await self._swiftly(at_ms, lambda _wire, _pen: None))[1]
 
-    async def _commit(self, at_ms: int, work: Callable[[Session, Pen], T]) -> tuple[T, AuditEvent | None]:
-        def transact(session: Session) -> tuple[T, AuditEvent | None, Mark]:
-            self._pay()
-            pen = Pen(session, str(self.db.instance))
-            gap = None if self._checked else self._compare(session, pen, at_ms)
-            return work(session, pen), gap, pen.mark
+    async def _swiftly(self, at_ms: int, work: Callable[[Wire, Pen], T]) -> tuple[T, AuditEvent | None, Mark]:
+        def within(wire: Wire) -> tuple[T, AuditEvent | None, Mark]:
+            return self._append(at_ms, wire, lambda pen: work(wire, pen))
 
+        return await self._told(self.db.transact(within, after=self._remember))
+
+    async def _told(self, writing: Awaitable[T]) -> T:
         try:
-            result, gap, _ = await self.db.write(transact, after=lambda done: self._remember(done[1], done[2]))
+            return await writing
         except RecordUnavailable:
             raise
         except StorageError as fault:
             raise RecordUnavailable(f"the record cannot be written: {fault.message}", hint=fault.hint) from fault
-        return result, gap
 
-    def _compare(self, session: Session, pen: Pen, at_ms: int) -> AuditEvent | None:
+    def _append(self, at_ms: int, wire: Wire, work: Callable[[Pen], T]) -> tuple[T, AuditEvent | None, Mark]:
+        self._pay()
+        pen = Pen(wire, str(self.db.instance))
+        gap = None if self._checked else self._compare(wire, pen, at_ms)
+        return work(pen), gap, pen.mark
+
+    def _compare(self, wire: Wire, pen: Pen, at_ms: int) -> AuditEvent | None:
         """Append what the anchor gives away. A start never repairs: verify stays red until somebody acknowledges."""
         remembered: Mark | None = None
+        noted = wire.run(_NOTED, {"wanted": anchor_mark(self.db.instance.host)}) is not None
         try:
             remembered = self.anchor.read()
         except AnchorDamaged as fault:
             why = fault.message
         else:
-            why = self._contradiction(session, pen, remembered)
-        name = anchor_mark(self.db.instance.host)
-        if session.get(MarkRow, name) is None:
+            why = self._contradiction(wire, pen, remembered, noted=noted)
+        if not noted:
             # the file first: were it missing after a crash, the next start would miss it
             if not why:
                 self._write(lambda: self.anchor.advance(pen.mark))
-            session.add(MarkRow(name=name, value=str(self.anchor.path)))
+            wire.run(_NOTE, {"name": anchor_mark(self.db.instance.host), "value": str(self.anchor.path)})
         return pen.append(gap_draft(why, remembered, at_ms))[0] if why else None
 
-    def _contradiction(self, session: Session, pen: Pen, remembered: Mark | None) -> str:
+    def _contradiction(self, wire: Wire, pen: Pen, remembered: Mark | None, *, noted: bool) -> str:
         if remembered is None:
-            known = session.get(MarkRow, anchor_mark(self.db.instance.host))
-            return "" if known is None else f"the audit anchor {self.anchor.path} of this host is missing"
+            return f"the audit anchor {self.anchor.path} of this host is missing" if noted else ""
         if remembered.seq > pen.mark.seq:
             return f"the record ends with event {pen.mark.seq}, but this host remembers event {remembered.seq}"
-        found = session.get(EventRow, remembered.seq)
+        found = wire.run(_HASH, {"wanted": remembered.seq})
         # an event that is not there was pruned or lost; which of the two, verify can tell and a start cannot afford to
-        if found is not None and found.hash != remembered.hash:
+        if found is not None and found[0] != remembered.hash:
             return f"event {remembered.seq} is not the one that this host remembers"
         return ""
 
-    def _remember(self, gap: AuditEvent | None, mark: Mark) -> None:
+    def _remember(self, done: tuple[object, AuditEvent | None, Mark]) -> None:
         """Move the anchor after a commit. The events are on disk, so a fault here is the next commit's to report."""
+        _, gap, mark = done
         self._checked = True
         self._owed = mark
         self._anew = self._anew or gap is not None
@@ -141,41 +160,41 @@ def anchor_mark(host: str) -> str:
     return f"anchor:{host}"
 
 
-def event_row(event: AuditEvent) -> EventRow:
-    """The row of a new event."""
+def event_columns(event: AuditEvent) -> dict[str, object]:
+    """The columns of a new event, as the drivers take them."""
     draft = event.draft
-    return EventRow(
-        seq=event.seq,
-        version=VERSION,
-        instance=event.instance,
-        kind=draft.kind,
-        at_ms=draft.at_ms,
-        session=draft.session,
-        call=draft.call,
-        tool=draft.tool,
-        command=draft.command,
-        cwd=draft.cwd,
-        bot=draft.bot,
-        chat=draft.chat,
-        thread=draft.thread,
-        message=draft.message,
-        requester=draft.requester,
-        decider=draft.decider,
-        via=draft.via,
-        digest=draft.digest,
-        word=draft.word,
-        stage=draft.stage,
-        rule=draft.rule,
-        reason=draft.reason,
-        approval=draft.approval,
-        profile=draft.profile,
-        exit_code=draft.exit_code,
-        duration_ms=draft.duration_ms,
-        dropped=draft.dropped,
-        detail=draft.detail,
-        previous=event.previous,
-        hash=event.hash,
-    )
+    return {
+        "seq": event.seq,
+        "version": VERSION,
+        "instance": event.instance,
+        "kind": draft.kind.value,
+        "at_ms": draft.at_ms,
+        "session": draft.session,
+        "call": draft.call,
+        "tool": draft.tool,
+        "command": draft.command,
+        "cwd": draft.cwd,
+        "bot": draft.bot,
+        "chat": draft.chat,
+        "thread": draft.thread,
+        "message": draft.message,
+        "requester": draft.requester,
+        "decider": draft.decider,
+        "via": draft.via.value,
+        "digest": draft.digest,
+        "word": draft.word.value,
+        "stage": draft.stage,
+        "rule": draft.rule,
+        "reason": draft.reason,
+        "approval": draft.approval,
+        "profile": draft.profile,
+        "exit_code": draft.exit_code,
+        "duration_ms": draft.duration_ms,
+        "dropped": draft.dropped,
+        "detail": draft.detail,
+        "previous": event.previous,
+        "hash": event.hash,
+    }
 
 
 def event_of(row: EventRow) -> AuditEvent:

@@ -8,6 +8,7 @@ for reading neither creates nor changes anything; opening for writing creates or
 from collections.abc import Callable
 from typing import TypeVar
 
+from sqlalchemy import Engine
 from sqlmodel import Session
 
 from mtbot.domain.errors import SealError, StorageError
@@ -16,6 +17,7 @@ from mtbot.storage.instance import Instance, this_instance
 from mtbot.storage.opening import Opened, open_reading, open_writing
 from mtbot.storage.place import Place
 from mtbot.storage.seal import Seal, read_key
+from mtbot.storage.wire import Wire, transaction
 from mtbot.storage.writer import Writer
 
 T = TypeVar("T")
@@ -78,9 +80,7 @@ class Database:
         ``after`` gets the result in the same thread once it is committed. What ``work`` raises on purpose undoes
         everything; faults of the database are StorageError.
         """
-        if self._pair.mode is Mode.READING:
-            raise StorageError(f"{self.place.label} is open for reading only")
-        engine = self._pair.durable if durable else self._pair.swift
+        engine = self._writing(durable=durable)
 
         def transact() -> T:
             with explain(self.place), Session(engine, expire_on_commit=False) as session, session.begin():
@@ -90,6 +90,23 @@ class Database:
             return result
 
         return await self._writer.run(transact, DEADLINE_S)
+
+    async def transact(self, work: Callable[[Wire], T], after: Callable[[T], None]) -> T:
+        """``write``, durably, on the driver itself."""
+        engine = self._writing(durable=True)
+
+        def transact() -> T:
+            with explain(self.place), transaction(engine) as wire:
+                result = work(wire)
+            after(result)
+            return result
+
+        return await self._writer.run(transact, DEADLINE_S)
+
+    def _writing(self, *, durable: bool) -> Engine:
+        if self._pair.mode is Mode.READING:
+            raise StorageError(f"{self.place.label} is open for reading only")
+        return self._pair.durable if durable else self._pair.swift
 
     async def read(self, work: Callable[[Session], T]) -> T:
         """The result of ``work`` on one consistent view. StorageError, also for what an older schema does not hold."""

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from sqlalchemy import Select, delete, exists, func, or_, update
+from sqlalchemy import Select, bindparam, delete, exists, func, or_, text, update
+from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
@@ -17,8 +18,26 @@ from mtbot.storage.chain import Chain, Pen, anchor_mark, event_of
 from mtbot.storage.engine import Database
 from mtbot.storage.instance import Instance, provably_dead
 from mtbot.storage.tables import ApprovalRow, EventRow, HeadRow, MarkRow, ParkedRow
+from mtbot.storage.wire import Prepared, Wire
 
 _CHUNK = 500
+_BEGUN = Prepared(
+    # the kind is written out, so that the index of starts can answer
+    select(EventRow.seq).where(col(EventRow.call) == bindparam("wanted"), text(f"kind = '{EventKind.STARTED}'"))
+)
+_APPROVAL = Prepared(
+    columns(
+        col(ApprovalRow.state),
+        col(ApprovalRow.used_seq),
+        col(ApprovalRow.expires_ms),
+        col(ApprovalRow.digest),
+        col(ApprovalRow.call),
+    )
+    .where(col(ApprovalRow.id) == bindparam("wanted"))
+    .with_for_update()
+)
+_USE = Prepared(update(ApprovalRow).where(col(ApprovalRow.id) == bindparam("wanted")), "used_seq")
+_WIPE = Prepared(update(ParkedRow).where(col(ParkedRow.approval) == bindparam("wanted")), "sealed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +67,7 @@ class Trail:
         """Chain and commit these events together, in order. RecordUnavailable."""
         if not drafts:
             return ()
-        return await self._chain.commit(drafts[0].at_ms, lambda _session, pen: pen.append(*drafts))
+        return await self._chain.commit_swiftly(drafts[0].at_ms, lambda _wire, pen: pen.append(*drafts))
 
     async def start(self, draft: EventDraft, approval: ApprovalId | None) -> AuditEvent:
         """Commit the STARTED event of a call: once per call id, for ever, and with ``approval`` only if it is usable.
@@ -61,18 +80,18 @@ class Trail:
             raise ValueError(f"{draft.kind} starts nothing")
         bare = settle(draft)
 
-        def work(session: Session, pen: Pen) -> AuditEvent:
-            begun = select(EventRow.seq).where(EventRow.call == bare.call, EventRow.kind == EventKind.STARTED)
-            if session.exec(begun).first() is not None:
+        def work(wire: Wire, pen: Pen) -> AuditEvent:
+            if wire.run(_BEGUN, {"wanted": bare.call}) is not None:
                 raise NotUsable("used", f"call {bare.call} was started before")
-            row = None if approval is None else _usable(session, approval, bare)
+            if approval is not None:
+                _check_usable(wire, approval, bare)
             (event,) = pen.append(bare)
-            if row is not None:
-                row.used_seq = event.seq
-                session.execute(update(ParkedRow).where(col(ParkedRow.approval) == row.id).values(sealed=b""))
+            if approval is not None:
+                wire.run(_USE, {"wanted": approval, "used_seq": event.seq})
+                wire.run(_WIPE, {"wanted": approval, "sealed": b""})
             return event
 
-        return await self._chain.commit(bare.at_ms, work)
+        return await self._chain.commit_swiftly(bare.at_ms, work)
 
     async def page(
         self, which: EventFilter = EventFilter(), *, before: int | None = None, limit: int = 50
@@ -257,17 +276,17 @@ def _event(row: EventRow) -> AuditEvent:
         raise StorageError(f"event {row.seq} cannot be read: {fault}", hint="see mtclaw audit verify") from fault
 
 
-def _usable(session: Session, approval: ApprovalId, draft: EventDraft) -> ApprovalRow:
-    row = session.exec(select(ApprovalRow).where(ApprovalRow.id == approval).with_for_update()).one_or_none()
-    if row is None or row.state != ApprovalState.APPROVED:
+def _check_usable(wire: Wire, approval: ApprovalId, draft: EventDraft) -> None:
+    row = wire.run(_APPROVAL, {"wanted": approval})
+    if row is None or row[0] != ApprovalState.APPROVED:
         raise NotUsable("not_approved", f"#{approval} is not approved")
-    if row.used_seq is not None:
+    _, used_seq, expires_ms, digest, call = row
+    if used_seq is not None:
         raise NotUsable("used", f"#{approval} was used before")
-    if draft.at_ms >= row.expires_ms:
+    if draft.at_ms >= expires_ms:
         raise NotUsable("expired", f"#{approval} has lapsed")
-    if (row.digest, row.call) != (draft.digest, draft.call):
+    if (digest, call) != (draft.digest, draft.call):
         raise NotUsable("changed", f"#{approval} was given for something else")
-    return row
 
 
 def _first_at(session: Session, at_ms: int | None) -> int | None:

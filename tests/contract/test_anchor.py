@@ -5,12 +5,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from sqlmodel import Session, select
+from sqlmodel import Session, insert, select
 
 from mtbot.audit import GENESIS, Mark, link
 from mtbot.simulator.script import call, say
 from mtbot.storage.anchor import Anchor
-from mtbot.storage.chain import event_of, event_row
+from mtbot.storage.chain import event_columns, event_of
 from mtbot.storage.engine import Database
 from mtbot.storage.place import sqlite_place
 from mtbot.storage.tables import EventRow, HeadRow
@@ -37,7 +37,7 @@ async def forge(stage: Stage) -> None:
             new = link(
                 replace(event.draft, command=event.draft.command.replace("hello", "nothing")), mark, event.instance
             )
-            session.add(event_row(new))
+            session.execute(insert(EventRow).values(event_columns(new)))
             mark = Mark(new.seq, new.hash)
         head = session.exec(select(HeadRow)).one()
         head.hash = mark.hash
