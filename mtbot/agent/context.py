@@ -20,7 +20,10 @@ SHORT = 4000
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """What a profile tells the model about itself. ``files`` are the contents of the owner's prompt files."""
+    """What a profile tells the model about itself. ``files`` are the contents of the owner's prompt files.
+
+    ``asks_later``: nobody is there, but a question may wait.
+    """
 
     name: str
     host: str
@@ -30,16 +33,20 @@ class Persona:
     mode: str
     zone: str
     attended: bool
+    asks_later: bool = False
     files: tuple[str, ...] = ()
 
 
 def system_prompt(persona: Persona, tools: Sequence[str], now: str) -> str:
     """The system prompt of a turn."""
-    asks = (
-        "Commands that no rule of the owner allows are put to a person with buttons; the call then waits, so just make it."
-        if persona.attended
-        else "Nobody can be asked now: what no rule allows is refused at once. Say in the answer what was not done."
-    )
+    asks = "Nobody can be asked now: what no rule allows is refused at once. Say in the answer what was not done."
+    if persona.attended:
+        asks = "Commands that no rule of the owner allows are put to a person with buttons; the call then waits, so just make it."
+    elif persona.asks_later:
+        asks = (
+            "Nobody is here now. Commands that no rule of the owner allows are put to a person who may look hours later; the "
+            "call then waits, so just make it. If it is denied or nobody answers, the run is over."
+        )
     parts = [
         (
             f"You are {persona.name}, working on the host {persona.host} ({persona.system}) as user {persona.user}. "

@@ -16,7 +16,7 @@ from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
 from mtbot.domain.ports import Names, Provider
 from mtbot.domain.record import Approval, ApprovalState, Via
-from mtbot.domain.turn import Address, Failed, Message, Parked, Reply, Role, ToolCall, TurnEnd, TurnState
+from mtbot.domain.turn import Address, Failed, Message, Parked, Reply, Role, ToolCall, TurnEnd, TurnState, surface
 from mtbot.gate import answers
 from mtbot.gate.gate import CallStopped, Done, Waiting
 
@@ -114,17 +114,20 @@ class Agent:
     async def resume(
         self, state: TurnState, approval: Approval, history: Sequence[Message], keep: Callable[[TurnState], None]
     ) -> TurnEnd:
-        """Go on with a parked turn whose question was ruled on; one that lapsed or was stopped ends without the model."""
+        """Go on with a parked turn whose question was ruled on; one that lapsed or was stopped ends without the model.
+
+        Where nobody is there, so does one that was denied: there is nobody whom another proposal could serve.
+        """
         done = await self._guarded(self._gate.resume(state.open_calls[0], state, approval), state, keep)
         state = self._answered(state, done)
         keep(state)
-        if approval.state is ApprovalState.EXPIRED:
-            return _said(close_open_calls(state), f"#{approval.id} expired, nothing ran.")
-        if approval.state is ApprovalState.REVOKED:
-            return _said(close_open_calls(state), f"#{approval.id} was revoked, nothing ran.")
+        if approval.state in (ApprovalState.EXPIRED, ApprovalState.REVOKED):
+            return _closed(state, approval)
         if approval.ruling is not None and approval.ruling.via is Via.STOP:
             # whoever stopped it was answered already
             return Reply(close_open_calls(state).say(Message(Role.ASSISTANT, STOPPED_HERE)), "")
+        if approval.state is ApprovalState.DENIED and not surface(state.address.surface).attended:
+            return _closed(state, approval)
         return await self.advance(state, history, keep)
 
     async def _calls(self, state: TurnState, keep: Callable[[TurnState], None]) -> TurnState | Parked:
@@ -182,6 +185,18 @@ def close_open_calls(state: TurnState) -> TurnState:
     while state.open_calls:
         state = state.answer(STOPPED)
     return state
+
+
+def _closed(state: TurnState, approval: Approval) -> Reply | Failed:
+    """The end of a turn that came to nothing with its question; a job's run has failed with it."""
+    state, how = close_open_calls(state), approval.state.value
+    if approval.state is not ApprovalState.EXPIRED:
+        reason = approval.ruling.reason if approval.ruling else ""
+        how = f"was {how} ({reason})" if reason and approval.state is ApprovalState.DENIED else f"was {how}"
+    text = f"#{approval.id} {how}, nothing ran."
+    if surface(state.address.surface).attended:
+        return _said(state, text)
+    return Failed(state, approval.state.value, text)
 
 
 def sentence(error: ProviderError) -> str:

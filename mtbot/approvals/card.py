@@ -197,7 +197,9 @@ class Cards:
             return approval.card.closed(self._masker.mask(f"{word} by {decider} {at}{said}"))
         if ruling.state is ApprovalState.REVOKED:
             return approval.card.closed(self._line(f"🚫 Denied: revoked by {decider} {at}, nothing ran"))
-        again = (Choice("Ask again", ChoiceAction.ASK_AGAIN, approval.token),)
+        # a job asks again when it runs again
+        attended = surface(approval.address.surface).attended
+        again = (Choice("Ask again", ChoiceAction.ASK_AGAIN, approval.token),) if attended else ()
         return approval.card.closed(self._line(f"Expired {at}, nothing ran."), choices=again)
 
     def ended(self, approval: Approval, decider: str, outcome: Outcome) -> Card:

@@ -48,6 +48,7 @@ _WHY_NOT = {
     Say.NOT_YOURS: "This one is not yours to decide. {deciders} can decide.",
     Say.CANNOT_TELL: "Who you are in the chat can't be told from here. {deciders} can decide, with the button there.",
     Say.HOST_ONLY: "This can only be approved on the host itself.",
+    Say.JOB_GONE: "The job that asked this is gone from the configuration, or asks no more.",
 }
 
 NAME_TRIES = 8
@@ -99,7 +100,7 @@ class Desk:
         people, call, now = self._people(), question.call, self._clock.now_ms()
         ident, token = self._names.approval(), self._names.token()
         expires = now + max(MIN_TIMEOUT_MS, self._timeout_ms(call.address))
-        names = (people.name(call.requester), people.deciders_line(call.address, call.requester))
+        names = (people.asker(call.address, call.requester), people.deciders_line(call.address, call.requester))
         card = self._cards.question(question, ident, token, expires, names)
         place = people.ask_at(call.address, call.requester) or call.address
         approval = Approval(

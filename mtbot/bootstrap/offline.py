@@ -17,6 +17,7 @@ from mtbot.config.secrets import Secret, resolve_dsn, resolve_secret
 from mtbot.config.service import Driver
 from mtbot.config.settings import Settings
 from mtbot.domain.errors import ConfigError
+from mtbot.domain.turn import Address, SurfaceName
 from mtbot.policy.people import People
 from mtbot.redaction.environment import secret_env_names
 from mtbot.redaction.mask import Redactor
@@ -161,11 +162,16 @@ def _office(loaded: Loaded, db: "Database") -> Office:
         cards,
         loaded.clock,
         RandomNames(),
-        lambda address: round(
-            loaded.settings.profile_for(_bot(loaded, address.bot)).tools.exec.approval_timeout * 1000
-        ),
+        lambda address: round(_open_for(loaded, address) * 1000),
     )
     return Office(loaded, db, stores, desk)
+
+
+def _open_for(loaded: Loaded, address: Address) -> float:
+    """For how many seconds a question of a turn at ``address`` may be answered."""
+    if address.surface is SurfaceName.CRON:
+        return loaded.settings.cron.approval_timeout
+    return loaded.settings.profile_for(_bot(loaded, address.bot)).tools.exec.approval_timeout
 
 
 def _bot(loaded: Loaded, name: str) -> str | None:

@@ -12,7 +12,7 @@ from mtbot.bootstrap.bots import BotParts, Bots, BotWays
 from mtbot.bootstrap.chores import daily_of
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded
-from mtbot.bootstrap.sending import delivery_place, job_bot
+from mtbot.bootstrap.sending import job_bot
 from mtbot.bootstrap.system import RandomNames, short_host, user_name
 from mtbot.bootstrap.trash import keeper_of
 from mtbot.config.service import JobSettings, SessionKind
@@ -30,7 +30,8 @@ from mtbot.gateway.lifecycle import Gateway, Parts, Service
 from mtbot.gateway.usage import UsageReport
 
 if TYPE_CHECKING:
-    from mtbot.cron.scheduler import Job, Scheduler
+    from mtbot.cron.job import Job
+    from mtbot.cron.scheduler import Scheduler
 
 _log = structlog.get_logger()
 
@@ -81,6 +82,7 @@ def build_gateway(engine: Engine) -> "Running":
     intake.edits = EditOffers(stores.edits, stores.inbox, engine.lanes, edit_frame)
     running.intake, running.commands = intake, commands
     running.bots = Bots(engine, ways, intake, commands)
+    running.scheduler = build_scheduler(engine)
     # a question in a terminal belongs to the process that shows it
     engine.recovery.serves = lambda address: address.surface is not SurfaceName.TERMINAL
     return running
@@ -93,12 +95,12 @@ class Running:
     commands: Commands
     bots: Bots
     trash: TrashKeeper
+    scheduler: "Scheduler"
 
     def __init__(self, engine: Engine, ways: BotWays) -> None:
         self._engine = engine
         self._ways = ways
         self._gateway: Gateway | None = None
-        self.scheduler: Scheduler | None = None
 
     def about(self, inbound: Inbound, *, started: float) -> About:
         """What commands tell about the place of ``inbound``."""
@@ -154,9 +156,8 @@ class Running:
         services: list[Service] = [functools.partial(self.bots.poll, bot) for bot in bots]
         services.append(self._engine.recovery.watch)
         services.append(daily_of(self._engine).run)
-        scheduler = self._cron()
-        if scheduler is not None:
-            services.append(scheduler.run)
+        if self._engine.loaded.settings.cron.enabled:
+            services.append(self.scheduler.run)
         _log.info("gateway.ready", bots=[str(bot.name) for bot in bots])
         return services
 
@@ -169,9 +170,10 @@ class Running:
         pollers = {bot.name: bot.poller for bot in bots}
 
         await self._engine.office.stores.trail.begin(self._engine.loaded.clock.now_ms())
-        await self._engine.office.stores.cron_runs.sweep(self._engine.loaded.clock.now_ms())
         await self._expire_trash()
         swept = await self._engine.recovery.sweep(tuple(pollers), lambda row: pollers[row.bot].read(row))
+        # after the turns: a run whose turn still waits is none that was cut off
+        await self._engine.office.stores.cron_runs.sweep(self._engine.loaded.clock.now_ms())
         if swept.interrupted or swept.cut or swept.again:
             _log.warning(
                 "gateway.recovered", interrupted=swept.interrupted, cut_turns=swept.cut, taken_up=len(swept.again)
@@ -188,27 +190,20 @@ class Running:
         if gone:
             _log.info("trash.expired", entries=[one.id for one in gone])
 
-    def _cron(self) -> "Scheduler | None":
-        if not self._engine.loaded.settings.cron.enabled:
-            return None
-        self.scheduler = build_scheduler(self._engine)
-        return self.scheduler
-
     async def _close(self) -> None:
-        if self.scheduler is not None:
-            await self.scheduler.close()
+        await self.scheduler.close()
         for bot in self._ways.bots.values():
             await bot.transport.close()
         await self._engine.close()
 
 
 def build_scheduler(engine: Engine) -> "Scheduler":
-    """The scheduler over the engine."""
+    """The scheduler over the engine, which tells it how the turns of its jobs go."""
     from mtbot.cron.scheduler import CronStores, Scheduler
     from mtbot.cron.scheduler import Engine as CronEngine
 
     stores = engine.office.stores
-    return Scheduler(
+    scheduler = Scheduler(
         jobs_of(engine.loaded),
         CronStores(stores.cron_runs, stores.outbox, stores.history),
         CronEngine(engine.lanes, engine.turns, engine.wake),
@@ -216,6 +211,8 @@ def build_scheduler(engine: Engine) -> "Scheduler":
         engine.loaded.redactor,
         short_host(),
     )
+    engine.turns.jobs = scheduler
+    return scheduler
 
 
 def jobs_of(loaded: Loaded) -> "tuple[Job, ...]":
@@ -224,8 +221,8 @@ def jobs_of(loaded: Loaded) -> "tuple[Job, ...]":
 
 
 def _job(loaded: Loaded, job: JobSettings) -> "Job":
+    from mtbot.cron.job import Job
     from mtbot.cron.schedule import Schedule
-    from mtbot.cron.scheduler import Job
 
     return Job(
         name=job.name,
@@ -234,6 +231,6 @@ def _job(loaded: Loaded, job: JobSettings) -> "Job":
         timeout=job.timeout,
         ephemeral=job.session is SessionKind.EPHEMERAL,
         bot=job_bot(loaded, job),
-        deliver_to=delivery_place(loaded, job),
+        deliver_to=told.place if (told := loaded.people.jobs.get(job.name)) else None,
         enabled=job.enabled,
     )

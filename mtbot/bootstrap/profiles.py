@@ -158,6 +158,7 @@ class Profiles:
             mode=built.rules.mode.value,
             zone=str(self._kit.loaded.settings.zone),
             attended=self.attended(address),
+            asks_later=self._kit.loaded.people.asks_later(address),
             files=built.prompt_files,
         )
         clock = self._kit.loaded.clock

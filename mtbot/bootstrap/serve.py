@@ -191,6 +191,10 @@ async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver
         raise ConfigError((f"cron.jobs: there is no job {name} (there are: {known})",))
     if deliver and job.deliver_to is None:
         raise ConfigError((f"cron.jobs: {name} has no deliver_to, so its result can't be delivered",))
+    if not deliver:
+        # nobody would hear what came of the answer
+        quiet = {name: replace(told, asks=False) for name, told in loaded.people.jobs.items()}
+        loaded = replace(loaded, people=replace(loaded.people, jobs=quiet))
     job = replace(job, ephemeral=job.ephemeral or ephemeral)
     holder = InstanceLock(place_of(loaded).lock).holder()
     if holder is not None and not job.ephemeral:
@@ -201,7 +205,9 @@ async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver
         ran = await build_scheduler(engine).run_now(job, loaded.clock.now_ms(), deliver=deliver)
         if deliver and holder is None:
             await _deliver_rest(engine)
-        return ran.text if ran else "(that occurrence has run already)"
+        if ran is None:
+            return "(not run: that occurrence has run already, or the run before it has not ended)"
+        return f"Asked as #{ran.waiting}; the gateway goes on with the answer." if ran.waiting else ran.text
     finally:
         await engine.lanes.drain(10.0)
         await engine.outbox.close(1.0)

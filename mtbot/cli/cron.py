@@ -6,6 +6,7 @@ import click
 
 from mtbot.cli.frame import Frame
 from mtbot.cli.output import moment, table, text_out
+from mtbot.domain.record import CronRun
 
 
 @click.group()
@@ -38,12 +39,17 @@ async def _rows(frame: Frame) -> list[tuple[object, ...]]:
             last = await office.stores.cron_runs.last(job.name) if office else None
             enabled = "yes" if job.enabled and loaded.settings.cron.enabled else "no"
             due = job.schedule.describe(job.schedule.next_after(now), now)
-            status = (last.status.value, moment(last.started_ms, zone)) if last else ("-", "-")
+            status = (_status(last), moment(last.started_ms, zone)) if last else ("-", "-")
             rows.append((job.name, job.schedule.text, enabled, due, *status))
     finally:
         if office is not None:
             await office.close()
     return rows
+
+
+def _status(run: CronRun) -> str:
+    """How a run stands; one that waits names its question."""
+    return f"waiting #{run.waiting}" if run.waiting else run.status.value
 
 
 @cron.command()
@@ -52,7 +58,7 @@ async def _rows(frame: Frame) -> list[tuple[object, ...]]:
 @click.option("--ephemeral", is_flag=True, help="In a session of its own.")
 @click.pass_obj
 def run(frame: Frame, name: str, deliver: bool, ephemeral: bool) -> None:
-    """Run a job now; nobody can be asked, as by night."""
+    """Run a job now, as by night; what it would ask is asked only if its result is delivered."""
     frame.start_spawner()
     from mtbot.bootstrap.logs import set_up_logs
     from mtbot.bootstrap.serve import run_job

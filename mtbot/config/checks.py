@@ -21,6 +21,7 @@ from mtbot.config.service import (
     DeliverTo,
     Driver,
     LogSettings,
+    OnAsk,
     ProviderSettings,
     StorageSettings,
 )
@@ -153,6 +154,8 @@ def _jobs(parts: Parts) -> Iterator[Problem]:
             problem = parts.schedule_problem(job.schedule, parts.zone)
             if problem:
                 yield parts.fault(problem, *path, "schedule")
+        if job.on_ask is OnAsk.PARK and job.deliver_to is None:
+            yield parts.fault("park needs deliver_to: the question goes where the result goes", *path, "on_ask")
         if job.deliver_to and job.enabled and parts.cron.enabled and parts.channels:
             yield from _delivery(parts, job.deliver_to, (*path, "deliver_to"))
 

@@ -9,14 +9,16 @@ from pathlib import Path
 
 from mtbot.config.channels import EVERY_GROUP, BotSettings, GroupSettings
 from mtbot.config.channels import Approvers as ApproversSetting
+from mtbot.config.service import OnAsk
 from mtbot.config.settings import Profile, Settings
 from mtbot.config.tools import AllowItem
 from mtbot.domain.call import ToolDefault
 from mtbot.domain.errors import ConfigError
-from mtbot.domain.ids import BotName, UserId
+from mtbot.domain.ids import BotName, ThreadId, UserId
+from mtbot.domain.turn import Address, SurfaceName
 from mtbot.policy import deny, owner
 from mtbot.policy.allow_rule import AllowRule, AllowRules
-from mtbot.policy.people import Approvers, BotPeople, GroupPeople, People
+from mtbot.policy.people import Approvers, BotPeople, GroupPeople, JobPeople, People
 from mtbot.policy.readonly import PACKS
 from mtbot.policy.rule import Patterns, PatternsError
 from mtbot.policy.rules import RULES
@@ -44,7 +46,21 @@ def compile_people(settings: Settings) -> People:
     """Who may speak and decide."""
     bots = {BotName(name): _bot(bot) for name, bot in settings.channels.telegram.bots.items()}
     names = {UserId(int(user)): name for name, user in settings.people.items()}
-    return People(names=names, owner=settings.owner, bots=bots)
+    return People(names=names, owner=settings.owner, bots=bots, jobs=_jobs(settings))
+
+
+def _jobs(settings: Settings) -> dict[str, JobPeople]:
+    """The jobs that tell somebody, by name; a job without a bot of its own speaks by the first one."""
+    first = next(iter(settings.channels.telegram.bots), "")
+    found = {}
+    for job in settings.cron.jobs:
+        to = job.deliver_to
+        if to is not None:
+            surface = SurfaceName.PRIVATE if to.chat_id > 0 else SurfaceName.GROUP
+            thread = None if to.thread_id is None else ThreadId(to.thread_id)
+            place = Address(surface, BotName(to.bot or first), to.chat_id, thread)
+            found[job.name] = JobPeople(place, job.on_ask is OnAsk.PARK)
+    return found
 
 
 def _bot(bot: BotSettings) -> BotPeople:

@@ -89,6 +89,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
 #    prompt: Look at pools, backups and certificates; tell me only what needs me.
 #    enabled: true
 #    deliver_to: {chat_id: chief}
+#    on_ask: park
 """,
     "storage.dsn_file": "",
     "log.file": "#file: ~/.mtclaw/mtclaw.log",

@@ -86,6 +86,13 @@ class SessionKind(StrEnum):
     EPHEMERAL = "ephemeral"
 
 
+class OnAsk(StrEnum):
+    """What becomes of a job's call that needs a person's yes."""
+
+    REFUSE = "refuse"
+    PARK = "park"
+
+
 def _target_chat(value: object, info: ValidationInfo) -> ChatId:
     text = str(value)
     if isinstance(value, bool) or not isinstance(value, int | str) or text in {"", "*"}:
@@ -116,6 +123,11 @@ class JobSettings(Section):
     session: SessionKind = key(SessionKind.PERSISTENT, says="Whether a run sees the earlier runs.")
     timeout: Annotated[float, duration("24h")] = key("10m", says="Longest run.")
     deliver_to: DeliverTo | None = key(None, says="Where the result goes; without it, only into the record.")
+    on_ask: OnAsk = key(
+        OnAsk.REFUSE,
+        says="What becomes of a call that needs a person's yes: refused at once, or parked with a question where the "
+        "result goes; the run goes on when it is answered.",
+    )
 
     @field_validator("schedule")
     @classmethod
@@ -148,6 +160,7 @@ class CronSettings(Section):
     timezone: Annotated[Word, AfterValidator(_zone), Rule("IANA zone name, or Local")] = key(
         "Local", says="Zone of every schedule: an IANA name, or Local for the host's."
     )
+    approval_timeout: Annotated[float, duration("7d")] = key("12h", says="How long the question of a job stays open.")
     jobs: tuple[JobSettings, ...] = key((), says="The jobs.")
 
 

@@ -1,55 +1,34 @@
-"""Start jobs when they are due, once per occurrence, on a surface where nobody can be asked.
+"""Start jobs when they are due, once per occurrence, on a surface where nobody is there to be asked at once.
 
 APScheduler is the alarm clock only: what a crontab line means is decided by schedule.py, and an occurrence happens
-because its row was claimed, not because a timer rang.
+because its row was claimed, not because a timer rang. A run that waits for a person's answer is no task here: it is a
+parked turn like any other, and the answer brings it back, also in another process.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC
 
 import structlog
 
+from mtbot.cron.job import Job, Ran, words
 from mtbot.cron.schedule import Schedule
 from mtbot.domain.errors import MtclawError
-from mtbot.domain.ids import BotName, ChatId
-from mtbot.domain.ports import Clock, CronRuns, History, Masker, Outbox
-from mtbot.domain.record import CronStatus, OutboxItem, OutKind
-from mtbot.domain.turn import SYSTEM, Address, Inbound, InboundKind, SourceRef, SurfaceName
+from mtbot.domain.ids import ApprovalId, SafeText, SessionId
+from mtbot.domain.jobs import CronRuns, JobEnd, RunEnd
+from mtbot.domain.ports import Clock, History, Masker, Outbox
+from mtbot.domain.record import CronRun, CronStatus, OutboxItem, OutKind
+from mtbot.domain.turn import SYSTEM, Inbound, InboundKind, SourceRef, TurnState
+from mtbot.gateway.jobs import Finished
 from mtbot.gateway.lanes import Lanes, Offered
-from mtbot.gateway.leaving import NO_REPLY
-from mtbot.gateway.turns import Finished, Turns
+from mtbot.gateway.turns import Turns
 
 STOP_SECONDS = 10.0
 MISSED_WINDOW_MS = 86_400_000
 LATE_MS = 3_600_000
-SHOWN_CALLS = 12
-SHOWN_HINTS = 3
 
 _log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A job as the configuration compiled it. ``timeout`` is in seconds; ``deliver_to`` None keeps the result in the record."""
-
-    name: str
-    schedule: Schedule
-    prompt: str
-    timeout: float
-    ephemeral: bool
-    bot: BotName
-    deliver_to: Address | None
-    enabled: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """How a run ended: its status, and the text that is delivered (empty: nothing to say)."""
-
-    status: CronStatus
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +49,30 @@ class Engine:
     wake: Callable[[], None]
 
 
+@dataclass(slots=True, eq=False)
+class _Run:
+    """A run that this process works on. ``ended`` gets its end, or the request that it waits for.
+
+    ``due_ms`` and ``started_ms`` None: it was parked and goes on. ``given_up``: its end is on record although its turn has not ended.
+    """
+
+    job: Job
+    session: SessionId
+    due_ms: int | None = None
+    deliver: bool = True
+    started_ms: int | None = None
+    timed_out: bool = False
+    given_up: bool = False
+    ended: "asyncio.Future[Finished | ApprovalId]" = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
+
+    def hear(self, end: Finished | ApprovalId) -> None:
+        """It ended, or waits; only the first word counts."""
+        if not self.ended.done():
+            self.ended.set_result(end)
+
+
 def latest(schedule: Schedule, after_ms: int, until_ms: int) -> int | None:
     """The last occurrence after ``after_ms`` and not later than ``until_ms``."""
     found = None
@@ -80,7 +83,7 @@ def latest(schedule: Schedule, after_ms: int, until_ms: int) -> int | None:
 
 
 class Scheduler:
-    """Fires jobs until it is closed."""
+    """Fires jobs until it is closed; implements JobDesk for their turns."""
 
     def __init__(
         self, jobs: Sequence[Job], stores: CronStores, engine: Engine, clock: Clock, masker: Masker, host: str
@@ -91,82 +94,140 @@ class Scheduler:
         self._clock = clock
         self._masker = masker
         self._host = host
-        self._running: set[str] = set()
+        self._running: dict[SessionId, _Run] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run_now(self, job: Job, due_ms: int, *, deliver: bool) -> Ran | None:
-        """Run one occurrence to its end; None if it exists already or the job is still running."""
-        session = self._address(job, due_ms).session
-        if job.name in self._running:
-            await self._stores.runs.skipped(
-                job.name, due_ms, session, self._clock.now_ms(), "the run before it had not ended"
-            )
-            return None
-        self._running.add(job.name)
-        try:
-            return await self._claimed(job, due_ms, deliver=deliver)
-        finally:
-            self._running.discard(job.name)
+        """Run one occurrence to its end, or until it waits for a person.
 
-    async def _claimed(self, job: Job, due_ms: int, *, deliver: bool) -> Ran | None:
-        address = self._address(job, due_ms)
-        started = self._clock.now_ms()
-        run = await self._stores.runs.claim(job.name, due_ms, address.session, started)
-        if run is None:
+        None if it exists already, or the run before it has not ended.
+        """
+        run = _Run(job, job.address(due_ms).session, due_ms, deliver, self._clock.now_ms())
+        if await self._kept_off(run, due_ms):
             return None
-        ran = await self._turn(job, address)
-        ran = replace(ran, text=str(self._masker.mask(ran.text)))
-        error = "" if ran.status is CronStatus.OK else ran.text
-        await self._stores.runs.finish(run, ran.status, self._clock.now_ms(), error)
-        if job.ephemeral:
-            await self._stores.history.clear(address.session)
-        if deliver and job.deliver_to is not None and ran.text:
-            text = self._with_foot(job, ran.text, started)
-            item = OutboxItem(OutKind.REPLY, job.deliver_to, text=self._masker.mask(text))
-            await self._stores.outbox.put(item, now_ms=self._clock.now_ms())
+        self._running[run.session] = run
+        try:
+            before = await self._stores.runs.begun(job.name)
+            if before is not None and before.waiting is not None:
+                await self._skip_waiting(run, due_ms, before, before.waiting)
+                return None
+            if await self._kept_off(run, due_ms):
+                # its answer came while the row was read
+                return None
+            return await self._claimed(run, due_ms, before)
+        finally:
+            self._over(run)
+
+    async def _kept_off(self, run: _Run, due_ms: int) -> bool:
+        """Whether another run of the job is at work; unless it is the very same occurrence, this one is on record."""
+        others = [one for one in self._running.values() if one is not run and one.job.name == run.job.name]
+        if others and all(other.due_ms != due_ms for other in others):
+            await self._skip(run, due_ms, "the run before it had not ended")
+        return bool(others)
+
+    def _over(self, run: _Run) -> None:
+        """Nothing of the run is at work any more; one that was given up counts until its turn has ended."""
+        if run.given_up and not run.ended.done():
+            run.ended.add_done_callback(lambda _end: self._over(run))
+        elif self._running.get(run.session) is run:
+            del self._running[run.session]
+
+    async def _claimed(self, run: _Run, due_ms: int, before: CronRun | None) -> Ran | None:
+        job, address, history = run.job, run.job.address(due_ms), self._stores.history
+        if await self._stores.runs.claim(job.name, due_ms, run.session, self._clock.now_ms()) is None:
+            return None
+        if before is not None and ":run-" in before.session and before.status is not CronStatus.STARTED:
+            # it had asked something, and so was kept for whoever looks at the question
+            await history.clear(before.session)
+        self._engine.turns.watch(run.session, run.hear)
+        inbound = Inbound(address, SYSTEM, SourceRef(), InboundKind.TEXT, job.prompt)
+        if self._engine.lanes.offer(run.session, inbound) not in (Offered.STARTED, Offered.QUEUED):
+            return await self._unwritten(
+                run, Ran(CronStatus.ERROR, f"{job.name}: not run, its session takes nothing in now.")
+            )
+        ran = await self._follow(run)
+        if job.ephemeral and ran.waiting is None:
+            await history.clear(run.session)
+        return ran
+
+    async def _follow(self, run: _Run) -> Ran:
+        """Wait for the end of a run, within its time; a run that waits for a person has all the time in the world."""
+        try:
+            async with asyncio.timeout(run.job.timeout):
+                await asyncio.shield(run.ended)
+        except TimeoutError:
+            run.timed_out = True
+            self._engine.lanes.halt(run.session)
+            await asyncio.wait([run.ended], timeout=STOP_SECONDS)
+        end = run.ended.result() if run.ended.done() else None
+        if isinstance(end, str):
+            return Ran(CronStatus.STARTED, "", end)
+        ran = self._ran(run, end)
+        if end is not None and end.written:
+            return ran
+        run.given_up = end is None
+        return await self._unwritten(run, ran)
+
+    async def _unwritten(self, run: _Run, ran: Ran) -> Ran:
+        """The end of a run that was not written with its turn."""
+        if await self._stores.runs.finish(RunEnd(run.session, ran.status, ran.error), self._clock.now_ms()):
+            for item in self._items(run, ran):
+                await self._stores.outbox.put(item, now_ms=self._clock.now_ms())
             self._engine.wake()
         return ran
 
-    async def _turn(self, job: Job, address: Address) -> Ran:
-        ended: asyncio.Future[Finished] = asyncio.get_running_loop().create_future()
-        self._engine.turns.watch(address.session, lambda end: None if ended.done() else ended.set_result(end))
-        inbound = Inbound(address, SYSTEM, SourceRef(), InboundKind.TEXT, job.prompt)
-        if self._engine.lanes.offer(address.session, inbound) not in (Offered.STARTED, Offered.QUEUED):
-            return Ran(CronStatus.ERROR, f"{job.name}: not run, its session takes nothing in now.")
+    def resumed(self, state: TurnState) -> None:
+        """A parked run goes on: its time runs again. Of a job that is gone nothing is said any more."""
+        job = self._jobs.get(state.address.job)
+        if job is None:
+            return
+        run = self._running[state.session] = _Run(job, state.session)
+        self._engine.turns.watch(run.session, run.hear)
+        self._start(self._resumed(run), job)
+
+    async def _resumed(self, run: _Run) -> None:
         try:
-            async with asyncio.timeout(job.timeout):
-                end = await asyncio.shield(ended)
-            if end.code == "dropped":
-                return Ran(CronStatus.ERROR, f"{job.name}: not run, the gateway was stopped before it began.")
-            return self._words(end)
-        except TimeoutError:
-            self._engine.lanes.halt(address.session)
-            await asyncio.wait([ended], timeout=STOP_SECONDS)
-            return Ran(CronStatus.ERROR, f"{job.name}: stopped after {job.timeout:.0f} s, its time limit.")
+            await self._follow(run)
+        finally:
+            self._over(run)
 
-    def _words(self, end: Finished) -> Ran:
-        """The answer, and below it what did not run because nobody could be asked."""
-        text = end.text.strip()
-        parts = [] if text == NO_REPLY else [text]
-        if end.state.refused:
-            parts.append(f"Not run, nobody was there to ask: {_listed(end.state.refused)}")
-        parts += [f"To permit it, on {self._host}: `{hint}`" for hint in dict.fromkeys(end.state.permits[:SHOWN_HINTS])]
-        if end.state.denied:
-            parts.append(f"Not run, refused by policy: {_listed(end.state.denied)}")
-        if end.state.ran:
-            parts.append(f"Ran by rule: {_listed(end.state.ran)}")
-        return Ran(CronStatus.ERROR if end.code else CronStatus.OK, "\n".join(part for part in parts if part))
+    def parked(self, state: TurnState, approval: ApprovalId) -> None:
+        """A run waits for an answer."""
+        run = self._running.get(state.session)
+        if run is not None:
+            run.hear(approval)
 
-    def _with_foot(self, job: Job, text: str, started_ms: int) -> str:
-        took = (self._clock.now_ms() - started_ms) / 1000
-        now = self._clock.now_ms()
-        following = f" · next: {job.schedule.describe(job.schedule.next_after(now), now)}" if job.enabled else ""
-        return f"{text}\n{took:.0f} s{following}"
+    def closing(self, end: Finished) -> JobEnd:
+        """What is said when a run is over, and that it is over."""
+        run, name = self._running.get(end.state.session), end.state.address.job
+        if name not in self._jobs:
+            return JobEnd(run=RunEnd(end.state.session, CronStatus.ERROR, f"{name}: there is no such job any more."))
+        if run is None or run.given_up:
+            return JobEnd()
+        ran = self._ran(run, end)
+        return JobEnd(self._items(run, ran), RunEnd(run.session, ran.status, ran.error))
 
-    @staticmethod
-    def _address(job: Job, due_ms: int) -> Address:
-        label = f"job:{job.name}" + (f":run-{due_ms}" if job.ephemeral else "")
-        return Address(SurfaceName.CRON, job.bot, ChatId(0), label=label)
+    def _ran(self, run: _Run, end: Finished | None) -> Ran:
+        name = run.job.name
+        if run.timed_out or end is None:
+            return Ran(CronStatus.ERROR, f"{name}: stopped after {run.job.timeout:.0f} s, its time limit.")
+        if end.code == "dropped":
+            return Ran(CronStatus.ERROR, f"{name}: not run, the gateway was stopped before it began.")
+        ran = words(end, self._host)
+        return Ran(ran.status, str(self._masker.mask(ran.text)))
+
+    def _items(self, run: _Run, ran: Ran) -> tuple[OutboxItem, ...]:
+        """What goes to the job's chat."""
+        if not run.deliver or run.job.deliver_to is None or not ran.text:
+            return ()
+        return (OutboxItem(OutKind.REPLY, run.job.deliver_to, text=self._with_foot(run, ran.text)),)
+
+    def _with_foot(self, run: _Run, text: str) -> SafeText:
+        now, job = self._clock.now_ms(), run.job
+        foot = [] if run.started_ms is None else [f"{(now - run.started_ms) / 1000:.0f} s"]
+        if job.enabled:
+            foot.append(f"next: {job.schedule.describe(job.schedule.next_after(now), now)}")
+        return self._masker.mask("\n".join((text, " · ".join(foot))).rstrip())
 
     async def run(self) -> None:
         """Fire every enabled job when it is due, until cancelled. What was missed while nobody ran is noted, not run."""
@@ -200,7 +261,7 @@ class Scheduler:
         now = self._clock.now_ms()
         due = latest(job.schedule, now - LATE_MS, now)
         if due is not None:
-            self._fire(job, due)
+            self._start(self._fired(job, due), job)
             return
         try:
             await self._note_missed(job, now)
@@ -213,23 +274,43 @@ class Scheduler:
         due = None if last is None else latest(job.schedule, max(last.due_ms, now_ms - MISSED_WINDOW_MS), now_ms)
         if due is None:
             return
-        session = self._address(job, due).session
-        await self._stores.runs.skipped(job.name, due, session, now_ms, "mtclaw was not running")
         _log.warning("cron.missed", job=job.name, due_ms=due)
+        await self._skip(_Run(job, job.address(due).session), due, "mtclaw was not running")
+        await self._notice(job, f"{job.name}: not run {self._clock.clock_text(due)}, I was not running then.")
+
+    async def _skip(self, run: _Run, due_ms: int, why: str) -> None:
+        await self._stores.runs.skipped(run.job.name, due_ms, run.session, self._clock.now_ms(), why)
+
+    async def _skip_waiting(self, run: _Run, due_ms: int, before: CronRun, question: ApprovalId) -> None:
+        """The run before it waits for an answer: on record each time, and said the first time."""
+        last = await self._stores.runs.last(run.job.name)
+        await self._skip(run, due_ms, f"the run before it waits for an answer to #{question}")
+        if last is not None and last.id == before.id:
+            at = self._clock.clock_text(due_ms)
+            await self._notice(
+                run.job,
+                f"{run.job.name}: not run {at}, the run before it still waits for an answer to #{question}. "
+                "Nor are the next ones until then.",
+            )
+
+    async def _notice(self, job: Job, text: str) -> None:
         if job.deliver_to is not None:
-            said = f"{job.name}: not run {self._clock.clock_text(due)}, I was not running then."
-            item = OutboxItem(OutKind.NOTICE, job.deliver_to, text=self._masker.mask(said), silent=True)
-            await self._stores.outbox.put(item, now_ms=now_ms)
+            item = OutboxItem(OutKind.NOTICE, job.deliver_to, text=self._masker.mask(text), silent=True)
+            await self._stores.outbox.put(item, now_ms=self._clock.now_ms())
             self._engine.wake()
 
-    def _fire(self, job: Job, due_ms: int) -> None:
-        task = asyncio.create_task(self._fired(job, due_ms))
+    def _start(self, work: Coroutine[None, None, None], job: Job) -> None:
+        task = asyncio.create_task(self._guarded(work, job))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _fired(self, job: Job, due_ms: int) -> None:
+        await self.run_now(job, due_ms, deliver=True)
+
+    @staticmethod
+    async def _guarded(work: Coroutine[None, None, None], job: Job) -> None:
         try:
-            await self.run_now(job, due_ms, deliver=True)
+            await work
         except MtclawError as error:
             _log.error("cron.run_failed", job=job.name, code=error.code, error=str(error))
 
@@ -237,9 +318,3 @@ class Scheduler:
         """Fire nothing more and wait for what runs (its lanes are being drained by now)."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=STOP_SECONDS)
-
-
-def _listed(lines: Sequence[str]) -> str:
-    """Calls in one line, each set off, at most SHOWN_CALLS of them."""
-    shown = ", ".join(f"`{line.replace('`', '´')}`" for line in lines[:SHOWN_CALLS])
-    return shown if len(lines) <= SHOWN_CALLS else f"{shown} and {len(lines) - SHOWN_CALLS} more"

@@ -10,12 +10,11 @@ from typing import Protocol
 
 from mtbot.domain.call import Below, Call, Decision, Facts, Outcome, Permit, Target, ToolSpec, Weight
 from mtbot.domain.ids import ApprovalId, BotName, CallId, Digest, SafeText, SessionId, TurnId
+from mtbot.domain.jobs import RunEnd
 from mtbot.domain.model import ModelAnswer, ModelRequest
 from mtbot.domain.record import (
     Approval,
     AuditEvent,
-    CronRun,
-    CronStatus,
     EventDraft,
     InboxRow,
     OutboxItem,
@@ -193,6 +192,7 @@ class TurnFlush:
     usage: Usage
     items: tuple[OutboxItem, ...]
     inbox: tuple[tuple[BotName, int], ...] = ()
+    run: RunEnd | None = None
 
 
 class History(Protocol):
@@ -280,30 +280,6 @@ class Outbox(Protocol):
 
     async def ambiguous(self) -> tuple[OutboxRow, ...]:
         """Rows that a process which is dead by now was sending: nobody knows whether they arrived."""
-        ...
-
-
-class CronRuns(Protocol):
-    """Occurrences of jobs."""
-
-    async def claim(self, job: str, due_ms: int, session: SessionId, now_ms: int) -> int | None:
-        """Insert (job, due) as STARTED; its id, or None if that occurrence exists already."""
-        ...
-
-    async def finish(self, run: int, status: CronStatus, now_ms: int, error: str = "") -> None:
-        """Close a run."""
-        ...
-
-    async def skipped(self, job: str, due_ms: int, session: SessionId, now_ms: int, why: str) -> None:
-        """Record an occurrence that did not run."""
-        ...
-
-    async def last(self, job: str) -> CronRun | None:
-        """The latest run of a job by start, then id."""
-        ...
-
-    async def sweep(self, now_ms: int) -> int:
-        """STARTED runs of a dead process become INTERRUPTED; how many."""
         ...
 
 

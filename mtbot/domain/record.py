@@ -354,7 +354,10 @@ class CronStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CronRun:
-    """One occurrence of a job: (job, ``due_ms``) happens once. ``error`` is masked."""
+    """One occurrence of a job: (job, ``due_ms``) happens once. ``error`` is masked.
+
+    ``waiting`` is the request that a STARTED run waits for.
+    """
 
     id: int
     job: str
@@ -364,3 +367,4 @@ class CronRun:
     started_ms: int
     finished_ms: int | None = None
     error: str = ""
+    waiting: ApprovalId | None = None

@@ -71,6 +71,13 @@ class Address:
             return SessionId(f"cron:{self.label}")
         return SessionId(f"telegram:{self.bot}:{self.chat}:{self.thread or 0}")
 
+    @property
+    def job(self) -> str:
+        """The name of the scheduled job whose run this is; empty anywhere else."""
+        if self.surface is not SurfaceName.CRON:
+            return ""
+        return self.label.removeprefix("job:").partition(":")[0]
+
 
 class ActorKind(StrEnum):
     """Who somebody is known by: a Telegram user id, a uid of this host, or mtclaw itself."""

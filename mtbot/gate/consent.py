@@ -20,6 +20,7 @@ from mtbot.gate.events import Events
 from mtbot.policy.classify import read_verdict
 from mtbot.policy.effects import Prepared
 from mtbot.policy.explain import card_lines, target_line
+from mtbot.policy.later import may_wait
 from mtbot.policy.people import People, Say
 from mtbot.policy.ruleset import RuleSet
 from mtbot.redaction.display import display
@@ -95,7 +96,8 @@ class Consent:
             return await self._not_asked(call, facts, refusal, Word.REFUSED_TOO_LONG, answers.refused(refusal))
         people = self._judges.people()
         reachable = people.ask_at(call.address, call.requester) is not None
-        if not facts.attended or not reachable:
+        waits = people.asks_later(call.address) and may_wait(prepared, facts, decision)
+        if not (facts.attended or waits) or not reachable:
             reason = "no_approver"
             final = replace(decision, reason=f"{reason}: {decision.reason}")
             return await self._not_asked(call, facts, final, Word.EXPIRED, answers.nobody_to_ask(decision))

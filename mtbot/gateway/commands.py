@@ -124,7 +124,7 @@ class Commands:
         about = self._about(inbound)
         session = inbound.address.session
         summary = await self._stores.history.summary(session)
-        pending = await self._stores.consents.pending(session)
+        pending = await self._open_here(inbound.address)
         now = self._clock.now_ms()
         waiting = ", ".join(f"#{a.id}, {max(0, (a.expires_ms - now) // 60_000)} min left" for a in pending)
         age = about.poll_age()
@@ -204,16 +204,22 @@ class Commands:
         return closed, kept
 
     async def _pending(self, inbound: Inbound) -> str:
-        pending = await self._stores.consents.pending(inbound.address.session)
+        pending = await self._open_here(inbound.address)
         if not pending:
             return "No open questions here."
         return "\n".join(self._pending_line(approval) for approval in pending)
 
+    async def _open_here(self, address: Address) -> list[Approval]:
+        """The questions of that session, and those of others that are shown there."""
+        pending = await self._stores.consents.pending()
+        return [one for one in pending if one.address.session == address.session or one.place == address]
+
     def _pending_line(self, approval: Approval) -> str:
         until = self._clock.clock_text(approval.expires_ms)
         first = approval.command.splitlines()[0] if approval.command else approval.tool
+        asker = self._people().asker(approval.address, approval.requester)
         shown = first if len(first) <= 80 else first[:79] + "…"
-        return f"#{approval.id} until {until}, asked by {self._people().name(approval.requester)}: `{shown.replace('`', '´')}`"
+        return f"#{approval.id} until {until}, asked by {asker}: `{shown.replace('`', '´')}`"
 
     async def _approve(self, inbound: Inbound) -> str:
         return await self._ruled(inbound, ApprovalState.APPROVED)

@@ -36,7 +36,7 @@ from mtbot.domain.record import (
     withdraws,
 )
 from mtbot.domain.trash import Undo
-from mtbot.domain.turn import Address, Inbound, InboundKind
+from mtbot.domain.turn import Address, Inbound, InboundKind, surface
 from mtbot.gateway.commands import NOT_WRITTEN_YET, Commands
 from mtbot.gateway.edits import EditOffers
 from mtbot.gateway.lanes import Lanes, Offered
@@ -245,7 +245,8 @@ class Intake:
             ref=replace(inbound.ref, update=None),
             addressed=True,
         )
-        if approval.state is not ApprovalState.EXPIRED or not self.admits(again):
+        mine = surface(approval.address.surface).attended and self.admits(again)
+        if approval.state is not ApprovalState.EXPIRED or not mine:
             await self._note(inbound, "This button does nothing any more.")
             return
         offered = self._lanes.offer(approval.address.session, again)

@@ -17,8 +17,9 @@ from mtbot.agent.loop import Agent, close_open_calls
 from mtbot.domain.call import UNTRUSTED
 from mtbot.domain.errors import MtclawError, NoSuchApproval, StorageError
 from mtbot.domain.ids import BotName, SessionId
+from mtbot.domain.jobs import JobEnd, RunEnd
 from mtbot.domain.ports import Clock, Consents, History, Inbox, Leases, Masker, Names, Signs, TurnFlush
-from mtbot.domain.record import Approval, ApprovalState, OutboxItem, OutKind, Ruling, Via
+from mtbot.domain.record import Approval, ApprovalState, CronStatus, OutboxItem, OutKind, Ruling, Via
 from mtbot.domain.turn import (
     Address,
     Failed,
@@ -31,6 +32,7 @@ from mtbot.domain.turn import (
     TurnState,
     Usage,
 )
+from mtbot.gateway.jobs import Finished, JobDesk, NoJobs
 from mtbot.gateway.lanes import Item, Rest, Resume
 from mtbot.gateway.leases import Leasing
 from mtbot.gateway.leaving import items_of
@@ -73,15 +75,6 @@ class TurnFrame:
     attended: Callable[[Address], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """How a turn ended, for whoever started it without a person (cron) or waits for it (prompt)."""
-
-    state: TurnState
-    text: str
-    code: str = ""
-
-
 class Turns:
     """Does steps. ``wake`` is called after something was queued to be said."""
 
@@ -93,6 +86,7 @@ class Turns:
         self._working: dict[SessionId, list[TurnState]] = {}
         self.leasing = Leasing(stores.leases, frame.holder, frame.clock)
         self.wake: Callable[[], None] = lambda: None
+        self.jobs: JobDesk = NoJobs()
         self.closing = False
 
     def watch(self, session: SessionId, watcher: Callable[[Finished], None]) -> None:
@@ -188,6 +182,8 @@ class Turns:
             # the yes was not acted on yet, and whoever stops the turn takes it back
             approval = replace(approval, state=ApprovalState.DENIED, ruling=_taken_back(approval.ruling))
         session = state.session
+        if state.address.job:
+            self.jobs.resumed(state)
         history = await self._history(session)
         frame.signs.working(state.address)
         try:
@@ -215,6 +211,8 @@ class Turns:
     async def _settle(self, end: TurnEnd, approval: Approval | None = None) -> Rest | None:
         if isinstance(end, Parked):
             await self._done(end.state)
+            if end.state.address.job:
+                self.jobs.parked(end.state, end.approval)
             return Rest(end.approval)
         if isinstance(end, Failed):
             state = end.state.say(Message(Role.ASSISTANT, end.text))
@@ -229,6 +227,8 @@ class Turns:
         """A turn that was cancelled: by /stop (whose answer tells the person) or because the gateway stops."""
         if isinstance(item, Resume) and (self.closing or not kept) and await self._is_unused(item):
             # nothing of the ruling was acted on: the next start does, or, after a stop, nobody
+            if kept and kept[-1].address.job:
+                self.jobs.parked(kept[-1], item.approval)
             return Rest(item.approval) if self.closing else await self._resume(replace(item, stopped=True), kept)
         if not kept:
             if isinstance(item, Resume):
@@ -259,8 +259,9 @@ class Turns:
         """A parked turn that cannot be read any more: close it, and say so where it was."""
         with contextlib.suppress(MtclawError):
             approval = await self._stores.consents.get(item.approval)
-            reply = OutboxItem(OutKind.REPLY, approval.address, text=self._frame.masker.mask(text))
-            lost = TurnFlush(approval.turn, approval.address, (), Usage(), (reply,))
+            reply = OutboxItem(OutKind.REPLY, approval.place, text=self._frame.masker.mask(text))
+            run = RunEnd(approval.address.session, CronStatus.ERROR, str(reply.text)) if approval.address.job else None
+            lost = TurnFlush(approval.turn, approval.address, (), Usage(), (reply,), run=run)
             await self._stores.history.flush(lost, self._frame.clock.now_ms())
             self.wake()
         return None
@@ -284,7 +285,8 @@ class Turns:
     async def _flush(self, state: TurnState, text: str, code: str, *, silent: bool = False) -> None:
         frame = self._frame
         attended = frame.attended(state.address)
-        items = () if silent else items_of(state, text, frame.masker, attended=attended)
+        job = self.jobs.closing(Finished(state, text, code)) if state.address.job else JobEnd()
+        items = () if silent else (*job.items, *items_of(state, text, frame.masker, attended=attended))
         flush = TurnFlush(
             turn=state.id,
             address=state.address,
@@ -292,15 +294,16 @@ class Turns:
             usage=state.spent,
             items=items,
             inbox=() if state.ref.update is None else ((BotName(state.address.bot), state.ref.update),),
+            run=job.run,
         )
         await self._stores.history.flush(flush, frame.clock.now_ms())
         self.wake()
-        self._finished(state, text, code)
+        self._finished(state, text, code, written=True)
 
-    def _finished(self, state: TurnState, text: str, code: str) -> None:
+    def _finished(self, state: TurnState, text: str, code: str, *, written: bool = False) -> None:
         watcher = self._watchers.pop(state.session, None)
         if watcher is not None:
-            watcher(Finished(state, text, code))
+            watcher(Finished(state, text, code, written))
 
     def _masked(self, message: Message) -> Message:
         return masked_message(message, self._frame.masker.mask)

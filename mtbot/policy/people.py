@@ -57,6 +57,14 @@ class BotPeople:
     anywhere: GroupPeople | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class JobPeople:
+    """A scheduled job that tells somebody: ``place`` gets its results, and its questions too if they may wait."""
+
+    place: Address
+    asks: bool = False
+
+
 class Admission(StrEnum):
     """What becomes of an inbound."""
 
@@ -76,6 +84,7 @@ class Say(StrEnum):
     NOT_YOURS = "not_yours"
     CANNOT_TELL = "cannot_tell"
     HOST_ONLY = "host_only"
+    JOB_GONE = "job_gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +94,7 @@ class People:
     names: Mapping[UserId, str] = field(default_factory=dict)
     owner: UserId | None = None
     bots: Mapping[BotName, BotPeople] = field(default_factory=dict)
+    jobs: Mapping[str, JobPeople] = field(default_factory=dict)
 
     def name(self, actor: Actor) -> str:
         """How that person is called here, with a capital, on one line; never a number of Telegram."""
@@ -102,6 +112,22 @@ class People:
             if bot is not None and new in bot.groups:
                 bots[name] = replace(bot, groups={**bot.groups, old: bot.groups[new]})
         return replace(self, bots=bots)
+
+    def asker(self, address: Address, requester: Actor) -> str:
+        """Who a question at ``address`` comes from, in words: a person by name, or the job."""
+        return f"the job {address.job}" if address.job else self.name(requester)
+
+    def told_of(self, address: Address) -> Address | None:
+        """Where people hear of what happens at ``address``: there; for a job where its results go, if anywhere."""
+        if address.surface is not SurfaceName.CRON:
+            return address
+        job = self.jobs.get(address.job)
+        return job.place if job else None
+
+    def asks_later(self, address: Address) -> bool:
+        """Whether a question of an unattended turn at ``address`` may wait until somebody sees it."""
+        job = self.jobs.get(address.job)
+        return job is not None and job.asks
 
     def admit(self, inbound: Inbound) -> Admission:
         """Whether this may start a turn, decide something or command the bot."""
@@ -131,13 +157,18 @@ class People:
 
         A person of this host (uid, already checked by the caller) may decide everything, because whoever holds that
         account writes the lists too. Only a rule about who asked is beyond them: a uid does not tell whether it is the
-        same person as a Telegram id.
+        same person as a Telegram id. What a job asks, nobody asked for, so ``not_requester`` is everybody and
+        ``requester`` the owner; a job that is gone or asks no more can be allowed nothing.
         """
+        if address.surface is SurfaceName.CRON and not self.asks_later(address):
+            return Say.JOB_GONE
         listed, rule = self._circle(address)
         if actor.kind is ActorKind.LOCAL:
             if address.surface is SurfaceName.TERMINAL:
                 return Say.YES
-            about_the_asker = rule.who in (Deciders.NOT_REQUESTER, Deciders.REQUESTER)
+            about_the_asker = rule.who is Deciders.REQUESTER or (
+                rule.who is Deciders.NOT_REQUESTER and address.surface is not SurfaceName.CRON
+            )
             return Say.CANNOT_TELL if about_the_asker else Say.YES
         user = _person(actor)
         if user is None:
@@ -149,17 +180,18 @@ class People:
         if rule.who is Deciders.ANY:
             return Say.YES
         if rule.who is Deciders.REQUESTER:
-            return Say.YES if actor.key == requester.key else Say.NOT_YOURS
+            return Say.YES if user == self._asked_by(address, requester) else Say.NOT_YOURS
         if rule.who is Deciders.NOT_REQUESTER:
-            return Say.OWN_REQUEST if actor.key == requester.key else Say.YES
+            return Say.OWN_REQUEST if user == requester.user else Say.YES
         return Say.YES if user in rule.ids else Say.NOT_YOURS
 
     def may_deny(self, actor: Actor, address: Address, requester: Actor) -> Say:
-        """Whether ``actor`` may turn a question down: whoever may decide it, and always the one who asked."""
+        """Whether ``actor`` may turn a question down: whoever may decide it, and always the one who asked or the host."""
+        if actor.kind is ActorKind.LOCAL:
+            return Say.YES
         if actor.key == requester.key and actor.user in self._circle(address)[0]:
             return Say.YES
-        say = self.may_decide(actor, address, requester, elevates=False)
-        return Say.YES if say is Say.CANNOT_TELL else say
+        return self.may_decide(actor, address, requester, elevates=False)
 
     def still_welcome(self, requester: Actor, address: Address) -> bool:
         """Whether the person who asked is still listed; a removed person's old yes is void."""
@@ -172,7 +204,7 @@ class People:
         listed, rule = self._circle(address)
         pool = rule.ids if rule.who is Deciders.LISTED else listed
         if rule.who is Deciders.REQUESTER:
-            pool = frozenset(user for user in listed if user == requester.user)
+            pool = frozenset(user for user in listed if user == self._asked_by(address, requester))
         if rule.who is Deciders.NOT_REQUESTER:
             pool = frozenset(user for user in listed if user != requester.user)
         return tuple(sorted(pool, key=lambda user: (user != self.owner, user)))
@@ -193,9 +225,14 @@ class People:
 
     def ask_at(self, address: Address, requester: Actor) -> Address | None:
         """Where to put a question: where it was asked, else a decider's private chat, else None (nobody reachable)."""
-        if address.surface in (SurfaceName.TERMINAL, SurfaceName.CRON):
+        if address.surface is SurfaceName.TERMINAL:
             return address
         deciders = self.deciders(address, requester)
+        if address.surface is SurfaceName.CRON:
+            job = self.jobs.get(address.job)
+            if job is None or not job.asks:
+                return None
+            address = job.place
         listed = self._circle(address)[0]
         if address.surface is SurfaceName.GROUP and any(user in listed for user in deciders):
             return address
@@ -207,7 +244,14 @@ class People:
                 return Address(SurfaceName.PRIVATE, address.bot, ChatId(int(user)))
         return None
 
+    def _asked_by(self, address: Address, requester: Actor) -> UserId | None:
+        """Whose question it is: who asked; the owner where the clock did."""
+        return self.owner if address.surface is SurfaceName.CRON else requester.user
+
     def _circle(self, address: Address) -> tuple[frozenset[UserId], Approvers]:
+        if address.surface is SurfaceName.CRON:
+            place = self.told_of(address)
+            return self._circle(place) if place else (frozenset(), Approvers())
         bot = self.bots.get(address.bot)
         if bot is None:
             return frozenset(), Approvers()

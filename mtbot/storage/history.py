@@ -12,6 +12,7 @@ from mtbot.domain.ports import TurnFlush
 from mtbot.domain.record import SessionSummary
 from mtbot.domain.turn import Message, Role, SurfaceName, ToolCall
 from mtbot.storage.columns import ensure_session, queue
+from mtbot.storage.cron_runs import close_run
 from mtbot.storage.engine import Database
 from mtbot.storage.inbox import closing
 from mtbot.storage.tables import (
@@ -47,7 +48,7 @@ class HistoryStore:
     async def flush(self, flush: TurnFlush, now_ms: int) -> None:
         """Append the messages, add the usage, queue the items, delete the parked snapshot, close the inbox rows.
 
-        Durable, because it closes inbox rows and queues replies: lost in a power cut, the turn would be run again.
+        The run of a job that ends with the turn is closed too. Durable, because it closes inbox rows and queues replies: lost in a power cut, the turn would be run again.
         """
 
         def work(session: Session) -> None:
@@ -67,6 +68,8 @@ class HistoryStore:
             session.execute(delete(ParkedRow).where(col(ParkedRow.turn) == flush.turn))
             for bot, number in flush.inbox:
                 session.execute(closing(bot, number))
+            if flush.run is not None:
+                close_run(session, flush.run, now_ms)
 
         await self._db.write(work)
 

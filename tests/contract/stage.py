@@ -62,7 +62,7 @@ cron:
   timezone: UTC
   jobs:
     - {{name: nightly, schedule: "0 7 * * *", prompt: nightly check, enabled: true,
-       deliver_to: {{channel: telegram, chat_id: chief}}}}
+       deliver_to: {{channel: telegram, chat_id: {job_chat}}}{job_extra}}}
 storage: {{dsn: state/mtclaw.db}}
 log: {{level: error, file: state/log.txt}}
 {extra}
@@ -101,6 +101,8 @@ class Setting:
     provider_extra: str = ""
     more_roots: str = ""
     files_extra: str = ""
+    job_chat: str = "chief"
+    job_extra: str = ""
     extra: str = ""
 
 
@@ -156,6 +158,8 @@ class Stage:
                 provider_extra=setting.provider_extra,
                 more_roots=setting.more_roots,
                 files_extra=setting.files_extra,
+                job_chat=setting.job_chat,
+                job_extra=setting.job_extra,
                 extra=setting.extra,
             )
         )
@@ -206,7 +210,6 @@ class Stage:
     async def run_job(self, name: str = "nightly") -> None:
         """Run a job now, as by night."""
         job = next(job for job in jobs_of(self.engine.loaded) if job.name == name)
-        assert self.running.scheduler is not None
         await self.running.scheduler.run_now(job, self.clock.now_ms(), deliver=True)
 
     async def prompt(self, text: str, *options: str, answers: str | None = None) -> Said:
@@ -223,10 +226,10 @@ class Stage:
         assert process.returncode is not None
         return Said(process.returncode, out.decode(), err.decode())
 
-    async def spawn(self, *arguments: str) -> asyncio.subprocess.Process:
+    async def spawn(self, *arguments: str, program: Sequence[str] = MTCLAW) -> asyncio.subprocess.Process:
         """The command as a process of its own; nobody is at its input."""
         return await asyncio.create_subprocess_exec(
-            *MTCLAW,
+            *program,
             "--config",
             str(self.config),
             *arguments,
@@ -239,9 +242,9 @@ class Stage:
         )
 
     @asynccontextmanager
-    async def gateway_process(self) -> AsyncIterator[asyncio.subprocess.Process]:
+    async def gateway_process(self, program: Sequence[str] = MTCLAW) -> AsyncIterator[asyncio.subprocess.Process]:
         """A gateway as a process of its own, which polls; killed at the end if it still lives."""
-        process = await self.spawn("gateway")
+        process = await self.spawn("gateway", program=program)
         try:
             await self.telegram.wait_for(lambda sim: sim.bot().queue.is_polled, 30)
             yield process

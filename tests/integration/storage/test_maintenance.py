@@ -10,6 +10,7 @@ from mtbot.bootstrap.stores import maintenance_of
 from mtbot.domain.edits import Edited
 from mtbot.domain.errors import StorageError
 from mtbot.domain.ids import ApprovalId, BotName, SessionId, TurnId, UserId
+from mtbot.domain.jobs import RunEnd
 from mtbot.domain.ports import TurnFlush
 from mtbot.domain.record import CronStatus
 from mtbot.domain.turn import Message, Role, Usage
@@ -183,9 +184,8 @@ class TestTidy:
         """It says when the job ran."""
         runs = CronRunStore(db)
         for due in (1, 2, 3):
-            run = await runs.claim("nightly", due, SessionId("cron:nightly"), NOW + due)
-            assert run is not None
-            await runs.finish(run, CronStatus.OK, NOW + due)
+            await runs.claim("nightly", due, SessionId("cron:nightly"), NOW + due)
+            await runs.finish(RunEnd(SessionId("cron:nightly"), CronStatus.OK), NOW + due)
         assert await maintenance_of(db).tidy(LATER, LATER) == Removed(job_runs=2)
         last = await runs.last("nightly")
         assert last is not None

@@ -1,4 +1,4 @@
-"""Inbox, outbox, cron runs and leases: each thing once, in order, and nothing forgotten by a crash."""
+"""Inbox, outbox and leases: each thing once, in order, and nothing forgotten by a crash."""
 
 import asyncio
 from dataclasses import replace
@@ -8,10 +8,9 @@ from sqlalchemy import text
 
 from mtbot.bootstrap.stores import stores_of
 from mtbot.domain.errors import SealError, StorageError
-from mtbot.domain.ids import BotName, SafeText, SessionId, ThreadId
-from mtbot.domain.record import CronRun, CronStatus, OutboxItem, OutKind
+from mtbot.domain.ids import BotName, SafeText, ThreadId
+from mtbot.domain.record import OutboxItem, OutKind
 from mtbot.storage.columns import unqueue
-from mtbot.storage.cron_runs import CronRunStore
 from mtbot.storage.engine import Database
 from mtbot.storage.inbox import InboxStore
 from mtbot.storage.leases import LeaseStore
@@ -50,12 +49,6 @@ def inbox(db: Database) -> InboxStore:
 def outbox(db: Database) -> OutboxStore:
     """What is to be said."""
     return OutboxStore(db, safe)
-
-
-@pytest.fixture
-def cron(db: Database) -> CronRunStore:
-    """The runs of jobs."""
-    return CronRunStore(db)
 
 
 @pytest.fixture
@@ -272,75 +265,6 @@ class TestStores:
             unqueue(outgoing, db.seal, safe)
         with pytest.raises(SealError, match="has lost its payload"):
             InboxStore(db)._opened(incoming)
-
-
-class TestCronRuns:
-    """Occurrences."""
-
-    JOB = SessionId("cron:job:nightly")
-
-    async def test_an_occurrence_is_claimed_once(self, place: Place, cron: CronRunStore) -> None:
-        """Whoever looks at the clock first, in whatever process."""
-        other = await Database.open_for_writing(place)
-        second = CronRunStore(other)
-        claims = await asyncio.gather(
-            *((cron, second)[n % 2].claim("nightly", NOW, self.JOB, NOW + n) for n in range(10))
-        )
-        await other.close()
-        (run,) = [one for one in claims if one is not None]
-        last = await cron.last("nightly")
-        assert last is not None
-        assert (last.id, last.status, last.due_ms) == (run, CronStatus.STARTED, NOW)
-
-    async def test_a_run_is_closed_once(self, cron: CronRunStore) -> None:
-        """A later word about a closed run changes nothing."""
-        run = await cron.claim("nightly", NOW, self.JOB, NOW)
-        assert run is not None
-        await cron.finish(run, CronStatus.ERROR, NOW + 9, "no answer")
-        await cron.finish(run, CronStatus.OK, NOW + 10)
-        assert await cron.last("nightly") == CronRun(
-            run, "nightly", NOW, self.JOB, CronStatus.ERROR, NOW, NOW + 9, "no answer"
-        )
-        with pytest.raises(ValueError, match="not started"):
-            await cron.finish(run, CronStatus.STARTED, NOW)
-
-    async def test_what_did_not_run_is_on_record(self, cron: CronRunStore) -> None:
-        """Once, and never over a run."""
-        await cron.skipped("nightly", NOW, self.JOB, NOW + 1, "the last run still runs")
-        await cron.skipped("nightly", NOW, self.JOB, NOW + 2, "again")
-        assert await cron.claim("nightly", NOW, self.JOB, NOW + 3) is None
-        last = await cron.last("nightly")
-        assert last is not None
-        assert (last.status, last.finished_ms, last.error) == (CronStatus.SKIPPED, NOW + 1, "the last run still runs")
-
-    async def test_the_last_run_is_the_latest_and_then_the_newest(self, cron: CronRunStore) -> None:
-        """Two in one millisecond are told apart by their number."""
-        assert await cron.last("nightly") is None
-        await cron.claim("nightly", NOW, self.JOB, NOW)
-        second = await cron.claim("nightly", NOW + 1, self.JOB, NOW)
-        await cron.claim("nightly", NOW + 2, self.JOB, NOW - 1)
-        await cron.claim("other", NOW, self.JOB, NOW + 9)
-        last = await cron.last("nightly")
-        assert last is not None
-        assert last.id == second
-
-    async def test_runs_of_a_dead_process_are_interrupted(self, db: Database, cron: CronRunStore) -> None:
-        """Those of a live one and those that are over stay as they are."""
-        ours, db.instance = db.instance, dead(db)
-        await cron.claim("nightly", NOW, self.JOB, NOW)
-        over = await cron.claim("hourly", NOW, self.JOB, NOW)
-        assert over is not None
-        await cron.finish(over, CronStatus.OK, NOW)
-        db.instance = ours
-        await cron.claim("running", NOW, self.JOB, NOW)
-        assert await cron.sweep(NOW + 5) == 1
-        assert await cron.sweep(NOW + 6) == 0
-        last = [await cron.last(job) for job in ("nightly", "hourly", "running")]
-        assert [(one.status, one.finished_ms) for one in last if one] == [
-            (CronStatus.INTERRUPTED, NOW + 5),
-            (CronStatus.OK, NOW),
-            (CronStatus.STARTED, None),
-        ]
 
 
 class TestLeases:

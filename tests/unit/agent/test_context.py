@@ -70,6 +70,13 @@ class TestPrompt:
         assert "with buttons" not in text
         assert "Tools: none." in text
 
+    def test_where_a_question_may_wait_it_says_so(self) -> None:
+        """And what a no means, so that the model does not prepare for another try."""
+        text = system_prompt(replace(PERSONA, attended=False, asks_later=True, files=()), [], "now")
+        assert "a person who may look hours later" in text
+        assert "the run is over" in text
+        assert "Nobody can be asked now" not in text
+
     def test_it_never_says_how_a_rule_could_be_changed(self) -> None:
         """That is for people on the host."""
         text = system_prompt(PERSONA, ["exec"], "now")

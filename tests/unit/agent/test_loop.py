@@ -318,6 +318,28 @@ class TestResuming:
         ]
         assert (here.model.asked, here.gate.seen) == ([], [])
 
+    @pytest.mark.parametrize(
+        ("state", "said"),
+        [
+            (ApprovalState.DENIED, "#K7QD was denied (later), nothing ran."),
+            (ApprovalState.EXPIRED, "#K7QD expired, nothing ran."),
+            (ApprovalState.REVOKED, "#K7QD was revoked, nothing ran."),
+        ],
+    )
+    async def test_where_nobody_is_there_every_no_ends_the_turn_as_a_failure(
+        self, state: ApprovalState, said: str
+    ) -> None:
+        """A job that was denied has not done what it was for, and the model is not asked for another way."""
+        here = scene(gate=[done("Not run.", None, status=Status.REFUSED, asked=True)])
+        approval = ruled(state, Via.REPLY)
+        assert approval.ruling is not None
+        approval = replace(approval, ruling=replace(approval.ruling, reason="later"))
+        parked = replace(parked_state("a", "b"), address=CRON)
+        end = await here.resume(parked, approval)
+        assert isinstance(end, Failed)
+        assert (end.code, end.text, end.state.open_calls) == (state.value, said, ())
+        assert here.model.asked == []
+
     async def test_another_question_parks_it_again(self) -> None:
         """With the first call answered."""
         here = scene(gate=[done("out a", asked=True), Waiting(ApprovalId("M3XA"))])

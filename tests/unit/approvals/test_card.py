@@ -7,7 +7,7 @@ import pytest
 from mtbot.approvals.card import ending
 from mtbot.domain.call import Decision, Facts, Outcome, Stage, Status, Verdict
 from mtbot.domain.record import ApprovalState, Card, CardKind, ChoiceAction, Ruling, Via
-from mtbot.domain.turn import SYSTEM
+from mtbot.domain.turn import SYSTEM, SurfaceName
 from tests.unit.approvals.samples import (
     CARDS,
     CHIEF,
@@ -17,6 +17,7 @@ from tests.unit.approvals.samples import (
     HOST,
     MINUTE,
     OPEN,
+    PRIVATE,
     PULL,
     REVIEW,
     START,
@@ -212,6 +213,12 @@ class TestRulings:
         card = ruled(Ruling(ApprovalState.EXPIRED, SYSTEM, Via.EXPIRY, HALF_HOUR, "timeout"), "mtclaw")
         assert [str(line) for line in card.lines] == ["Expired 19:36, nothing ran."]
         assert [(one.label, one.data) for one in card.choices] == [("Ask again", "again.tok")]
+
+    def test_a_lapsed_question_of_a_job_is_not_asked_again(self) -> None:
+        """The job comes again by itself."""
+        nightly = replace(PRIVATE, surface=SurfaceName.CRON, label="job:nightly")
+        lapsed = Ruling(ApprovalState.EXPIRED, SYSTEM, Via.EXPIRY, HALF_HOUR, "timeout")
+        assert CARDS.ruled(replace(approval(), address=nightly), lapsed, "mtclaw").choices == ()
 
     def test_a_reason_is_masked_and_cannot_forge_a_line(self) -> None:
         """It is a person's text like any other."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mtbot.bootstrap.offline import Loaded, load_all
-from mtbot.bootstrap.sending import delivery_place, post_of
+from mtbot.bootstrap.sending import post_of
 from mtbot.domain.ids import BotName, ChatId, ThreadId
 from mtbot.domain.record import OutboxItem
 from mtbot.domain.turn import Address, SurfaceName
@@ -74,5 +74,4 @@ def test_each_turn_has_one_chat_or_none(loaded: Loaded, turn: Address, chat: Add
 
 def test_a_job_without_delivery_has_no_place(loaded: Loaded) -> None:
     """The first bot is that of a job which names none."""
-    places = [delivery_place(loaded, one) for one in loaded.settings.cron.jobs]
-    assert places == [CHIEF, GROUP, None]
+    assert {name: told.place for name, told in loaded.people.jobs.items()} == {"night": CHIEF, "night-group": GROUP}

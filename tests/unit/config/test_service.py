@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mtbot.config.load import load
-from mtbot.config.service import Anchor, Driver, LogFormat, LogLevel, SessionKind
+from mtbot.config.service import Anchor, Driver, LogFormat, LogLevel, OnAsk, SessionKind
 from mtbot.config.settings import ModelRef, Settings
 from mtbot.config.values import SecretRef
 from mtbot.domain.errors import ConfigError
@@ -145,7 +145,8 @@ def test_a_job(tmp_path: Path) -> None:
     [found] = job(tmp_path, "schedule: '0 7 * * *'").cron.jobs
     assert (found.session, found.timeout, found.deliver_to) == (SessionKind.PERSISTENT, 600, None)
     cron = read(tmp_path, SMALL).cron
-    assert (cron.enabled, cron.timezone, cron.jobs) == (False, "Local", ())
+    assert (cron.enabled, cron.timezone, cron.jobs, cron.approval_timeout) == (False, "Local", (), 43_200)
+    assert found.on_ask is OnAsk.REFUSE
 
 
 @pytest.mark.parametrize(
@@ -155,7 +156,8 @@ def test_a_job(tmp_path: Path) -> None:
         ("schedule: hourly", "schedule", "must have exactly 5 fields"),
         ("schedule: '@daily', session: forever", "session", "must be one of persistent, ephemeral"),
         ("schedule: '@daily', timeout: 0s", "timeout", "must be more than 0"),
-        ("schedule: '@daily', on_ask: park", "on_ask", "unknown key"),
+        ("schedule: '@daily', on_ask: park", "on_ask", "park needs deliver_to: the question goes where"),
+        ("schedule: '@daily', on_ask: wait", "on_ask", "must be one of refuse, park"),
         ("schedule: '@daily', deliver_to: {}", "deliver_to.chat_id", "is missing"),
         ("schedule: '@daily', deliver_to: {chat_id: '*'}", "deliver_to.chat_id", "must name one chat"),
         ("schedule: '@daily', deliver_to: {chat_id: ''}", "deliver_to.chat_id", "must name one chat"),

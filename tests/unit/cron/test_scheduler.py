@@ -1,124 +1,22 @@
 """Jobs: one run an occurrence, never two at once, and what did not run is on record and said."""
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from zoneinfo import ZoneInfo
+from dataclasses import replace
 
 import pytest
 
 from mtbot.cron import scheduler as module
-from mtbot.cron.schedule import Schedule
-from mtbot.cron.scheduler import CronStores, Engine, Job, Ran, Scheduler, latest
+from mtbot.cron.job import Job, Ran
+from mtbot.cron.scheduler import latest
 from mtbot.domain.errors import StorageError
-from mtbot.domain.ids import BotName, SessionId, TurnId
-from mtbot.domain.record import CronRun, CronStatus
-from mtbot.domain.turn import SYSTEM, Address, Inbound, SourceRef, TurnState
-from mtbot.gateway.lanes import Lanes, Offered
-from mtbot.gateway.turns import Finished, Turns
-from tests.unit.approvals.conftest import office, place
-from tests.unit.approvals.office import Office
-from tests.unit.approvals.samples import BOT, MINUTE, PRIVATE, REDACTOR
-
-__all__ = ["office", "place"]
-
-HOUR = 60 * MINUTE
-DAY = 24 * HOUR
-SEVEN = DAY + 7 * HOUR
-JOB = Job(
-    "nightly",
-    Schedule.parse("0 7 * * *", ZoneInfo("UTC")),
-    "check",
-    5.0,
-    ephemeral=False,
-    bot=BotName(BOT),
-    deliver_to=PRIVATE,
+from mtbot.domain.ids import SessionId
+from mtbot.domain.record import CronStatus
+from mtbot.domain.turn import (
+    SYSTEM,
 )
-
-
-@dataclass
-class Flow:
-    """Lanes and turns that end as a test wants; ``begun`` are the jobs' messages."""
-
-    end: Finished | None = None
-    offered: Offered = Offered.STARTED
-    begun: list[Inbound] = field(default_factory=list)
-    halted: list[SessionId] = field(default_factory=list)
-    wakes: int = 0
-    watchers: dict[SessionId, Callable[[Finished], None]] = field(default_factory=dict)
-    seen: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def watch(self, session: SessionId, watcher: Callable[[Finished], None]) -> None:
-        """As Turns.watch."""
-        self.watchers[session] = watcher
-
-    def offer(self, session: SessionId, inbound: Inbound) -> Offered:
-        """As Lanes.offer."""
-        self.begun.append(inbound)
-        self.seen.set()
-        if self.end is not None:
-            self.watchers[session](self.end)
-        return self.offered
-
-    def halt(self, session: SessionId) -> None:
-        """As Lanes.halt; the turn ends stopped."""
-        self.halted.append(session)
-        self.watchers[session](ended("", "stopped"))
-
-    def wake(self) -> None:
-        """Something is to be said."""
-        self.wakes += 1
-
-
-def ended(text: str, code: str = "", **more: tuple[str, ...]) -> Finished:
-    """The end of a job's turn."""
-    address = Address(PRIVATE.surface, PRIVATE.bot, PRIVATE.chat)
-    state = TurnState(TurnId("t"), address, SYSTEM, SourceRef(), ())
-    return Finished(replace(state, **more), text, code)  # type: ignore[arg-type] # names of tuples of text
-
-
-@dataclass
-class House:
-    """A scheduler over a real database."""
-
-    office: Office
-    flow: Flow
-    jobs: tuple[Job, ...] = (JOB,)
-
-    def __post_init__(self) -> None:
-        stores = self.office.stores
-        flow = self.flow
-        lanes: Lanes = flow  # type: ignore[assignment] # as much of lanes as a scheduler uses
-        turns: Turns = flow  # type: ignore[assignment] # as much of turns as a scheduler uses
-        self.scheduler = Scheduler(
-            self.jobs,
-            CronStores(stores.cron_runs, stores.outbox, stores.history),
-            Engine(lanes, turns, flow.wake),
-            self.office.clock,
-            REDACTOR,
-            "nas",
-        )
-
-    async def run(self, due: int = SEVEN, job: Job = JOB, *, deliver: bool = True) -> Ran | None:
-        """Run an occurrence."""
-        return await self.scheduler.run_now(job, due, deliver=deliver)
-
-    async def last(self) -> CronRun:
-        """How the latest run stands."""
-        found = await self.office.stores.cron_runs.last("nightly")
-        assert found is not None
-        return found
-
-    async def said(self) -> list[str]:
-        """What is to be said."""
-        return [str(item.text) for item in await self.office.said()]
-
-
-@pytest.fixture
-async def house(office: Office) -> House:
-    """At seven in the morning."""
-    office.clock.now = SEVEN
-    return House(office, Flow(ended("3 pools healthy.")))
+from mtbot.gateway.lanes import Offered
+from tests.unit.approvals.samples import MINUTE
+from tests.unit.cron.house import DAY, HOUR, JOB, SEVEN, House, ended
 
 
 async def test_a_run_is_on_record_and_its_result_delivered(house: House) -> None:

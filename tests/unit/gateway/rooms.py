@@ -10,8 +10,9 @@ from mtbot.domain.model import ModelAnswer
 from mtbot.domain.record import ApprovalState, InboxRow, OutboxItem, Ruling, Via
 from mtbot.domain.turn import Address, Inbound, InboundKind, Role, SourceRef, ToolCall, TurnState
 from mtbot.gate.gate import Done, Waiting
+from mtbot.gateway.jobs import Finished
 from mtbot.gateway.lanes import Rest, Resume
-from mtbot.gateway.turns import Finished, TurnFrame, Turns, TurnStores
+from mtbot.gateway.turns import TurnFrame, Turns, TurnStores
 from tests.unit.agent.scenes import EXEC, Model, ScriptedGate, free_purse
 from tests.unit.approvals.office import Office
 from tests.unit.approvals.samples import BOT, CHIEF, PRIVATE, REDACTOR, Names, call, question
