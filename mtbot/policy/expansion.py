@@ -64,7 +64,7 @@ class Expander:
         for piece in brace_words(source):
             words.extend(self._fields(piece))
             if len(words) > MAX_FIELDS:
-                break
+                return [*words, Word(UNKNOWN, dynamic=True)]
         return words
 
     def value(self, source: str) -> Word:

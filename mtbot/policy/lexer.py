@@ -223,8 +223,6 @@ class _Reader:
             return Separator(two)
         if two[0] == "&" or two == "|&":
             raise _OutsideError(NotLiteralReason.BACKGROUND, self._at)
-        if two == ";;":
-            raise _OutsideError(NotLiteralReason.SEPARATOR, self._at)
         return Separator(two[0])
 
     def _redirect_here(self) -> Redirect | None:

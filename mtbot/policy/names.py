@@ -18,6 +18,7 @@ from mtbot.policy.unwrap_code import InnerText
 
 MAX_VALUES = 8
 """Values of one name that are tried."""
+MAX_POSITIONAL = 256
 MAX_COMBINATIONS = 16
 MAX_ASSIGNED = 4
 """How many times its own length a text may hold in values that lie inside other values."""
@@ -113,7 +114,7 @@ class Names:
                     self._put(name, value)
 
     def _positional(self, given: list[str]) -> None:
-        for index, value in enumerate(given[:20], start=1):
+        for index, value in enumerate(given[:MAX_POSITIONAL], start=1):
             self._put(str(index), value)
         for name in ("@", "*"):
             self._put(name, " ".join(given))

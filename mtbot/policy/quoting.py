@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from mtbot.policy.reading_values import UNKNOWN
+
 MAX_BRACE_WORDS = 64
 MAX_BRACE_SOURCE = 2048
 MAX_BRACE_TRIES = 80
@@ -64,7 +66,7 @@ def _closing(source: str, position: int, closer: str) -> int:
     """Find the closer with a stack of what is open: `)`, `}`, `"`; quotes, escapes and comments are stepped over."""
     stack = [closer]
     size = len(source)
-    while stack:
+    while True:
         inside_quotes = stack[-1] == '"'
         match = (_QUOTED_STOP if inside_quotes else _NESTING).search(source, position)
         if match is None:
@@ -93,7 +95,6 @@ def _closing(source: str, position: int, closer: str) -> int:
             position = _after(source, position, "`")
         elif char == "#" and stack[-1] == ")" and source[at - 1 : at] in (" ", "\t", "\n", ";", "(", ""):
             position = _after(source, position, "\n")
-    return size
 
 
 def _after(source: str, position: int, mark: str) -> int:
@@ -174,9 +175,14 @@ def _after_dollar(text: str, position: int) -> int:
 
 
 def brace_words(source: str) -> list[str]:
-    """The sources that a word with brace lists stands for (`{rm,-rf}` is two); at most MAX_BRACE_WORDS."""
-    if "{" not in source or len(source) > MAX_BRACE_SOURCE or ("," not in source and ".." not in source):
+    """The sources that a word with brace lists stands for (`{rm,-rf}` is two).
+
+    At most MAX_BRACE_WORDS; behind them, and behind a source that is too long, UNKNOWN stands for the rest.
+    """
+    if "{" not in source or ("," not in source and ".." not in source):
         return [source]
+    if len(source) > MAX_BRACE_SOURCE:
+        return [source] if _next_unquoted(source, 0) is None else [source, UNKNOWN]
     done: list[str] = []
     waiting = [source]
     tries = MAX_BRACE_TRIES
@@ -188,7 +194,7 @@ def brace_words(source: str) -> list[str]:
         else:
             before, choices, after = parts
             waiting = [before + choice + after for choice in choices] + waiting
-    return done + waiting[: MAX_BRACE_WORDS - len(done)]
+    return [*done, *waiting[: MAX_BRACE_WORDS - len(done)], UNKNOWN] if waiting or not tries else done
 
 
 def _first_brace(source: str, tries: int) -> tuple[tuple[str, list[str], str] | None, int]:

@@ -15,7 +15,7 @@ from mtbot.policy.expansion import Expander, inner_programs
 from mtbot.policy.names import Context, Names
 from mtbot.policy.quoting import closing_backtick, closing_paren
 from mtbot.policy.reading_values import UNKNOWN, Doubt, RawCommand, RawReading, Redirect, SimpleCommand, Span, Word
-from mtbot.policy.unwrap_tables import RUN_AS_COMMAND, SHELLS
+from mtbot.policy.unwrap_tables import RUN_AS_COMMAND, SHELLS, STDIN_SHELLS
 
 MAX_EXPANSION = 8
 """How many times its own length a text may hold in words that lie inside other words."""
@@ -25,6 +25,7 @@ MAX_WORDS = 4000
 MAX_SUBSCRIPTS = 8
 """Programs in subscripts of one text that are read."""
 
+_RUNS_INPUT = STDIN_SHELLS | {"eval", "source", ".", UNKNOWN}
 _SUBSCRIPT = re.compile(r"\[\$\(|\w\[[^\]\n]{0,80}?(?:\$\(|`)")
 _CONSTANT_DOLLAR = re.compile(r"(?:[^$`]|\$')*").fullmatch
 
@@ -75,7 +76,7 @@ class Frame:
         known = self._names.environment() if self._reading.assignments or self._reading.loops else context.environment
         self._inner_context = replace(context, depth=context.depth + 1, environment=known)
         self._loose(sink)
-        self._subscripts(sink)
+        subscripts(self._text, self._inner_context, sink)
         self._run_later(sink)
         for raw in self._in_order():
             if sink.full:
@@ -117,20 +118,6 @@ class Frame:
                     programs = sink.text(inner.text, here)
                     output = self._names.printed_by(inner.text)
                     self._seen.append(_Seen(span.start + inner.offset, programs, output))
-
-    def _subscripts(self, sink: Sink) -> None:
-        """A substitution in a subscript runs wherever bash calculates, even out of single quotes."""
-        text, position = self._text, 0
-        for _ in range(MAX_SUBSCRIPTS):
-            found = _SUBSCRIPT.search(text, position)
-            if found is None:
-                return
-            start = found.end()
-            end = closing_paren(text, start) if found.group().endswith("(") else closing_backtick(text, start)
-            sink.text(text[start:end], self._inner_context)
-            position = end
-        if _SUBSCRIPT.search(text, position):
-            sink.doubt(Doubt.TOO_MANY, "more subscripts with programs in them than are looked at")
 
     def _run_later(self, sink: Sink) -> None:
         """A name that some program runs may be exported at any time: `PAGER=x; export PAGER; man ls`."""
@@ -180,7 +167,10 @@ class Frame:
                 argv, redirects, assignments, context.depth + raw.depth, context.via, here, words_from, respawns
             )
             programs |= sink.command(command, stdin, self._inner_context)
-            programs |= self._indirect(command, sink)
+            programs |= self._indirect(command, stdin, sink)
+            if not command.argv:  # a redirect of a group or a loop: what is inside reads it
+                inside = self._between(Span(raw.start, raw.end)) or self._between(Span(0, raw.end))
+                self._runs_input(inside, stdin, sink)
             printed = printed_by(command, stdin) or self._shown(command)
             output = output or printed
             programs |= self._written(command, printed, sink)
@@ -188,7 +178,14 @@ class Frame:
             for seen in self._within(raw):
                 if seen.output:
                     programs |= sink.text(seen.output, self._inner_context)
+        if ">(" in joined:
+            self._runs_input(self._within(raw), output, sink)
         self._seen.append(_Seen(raw.start, frozenset(programs), output))
+
+    def _runs_input(self, inside: list[_Seen], stdin: str | None, sink: Sink) -> None:
+        """A constant that is given to several commands is a program when one of them runs what it reads."""
+        if stdin and any(not _RUNS_INPUT.isdisjoint(seen.programs) for seen in inside):
+            sink.text(stdin, self._inner_context)
 
     def _written(self, command: SimpleCommand, printed: str | None, sink: Sink) -> set[str]:
         """Remember the constant that a command writes to a file; read it when the same text runs that file."""
@@ -236,7 +233,7 @@ class Frame:
         rest = self._text[raw.end : raw.end + 8].lstrip()
         return raw.fed is not None or (rest.startswith("&") and not rest.startswith("&&"))
 
-    def _indirect(self, command: SimpleCommand, sink: Sink) -> set[str]:
+    def _indirect(self, command: SimpleCommand, stdin: str | None, sink: Sink) -> set[str]:
         """Aliases and functions of the same text, values that some program runs, subscripts that hide a program."""
         programs: set[str] = set()
         alias = self._names.aliases.get(command.program)
@@ -247,6 +244,7 @@ class Frame:
         if body is not None:
             for seen in self._between(body):
                 programs |= seen.programs
+            self._runs_input(self._between(body), stdin, sink)
         if command.program == "alias":
             for definition in self._names.aliases.values():
                 programs |= sink.text(definition, self._inner_context)
@@ -304,6 +302,21 @@ class Frame:
                     for seen in self._between(span):
                         found |= seen.programs
         return found
+
+
+def subscripts(text: str, context: Context, sink: Sink) -> None:
+    """A substitution in a subscript runs wherever bash calculates, even out of single quotes."""
+    position = 0
+    for _ in range(MAX_SUBSCRIPTS):
+        found = _SUBSCRIPT.search(text, position)
+        if found is None:
+            return
+        start = found.end()
+        end = closing_paren(text, start) if found.group().endswith("(") else closing_backtick(text, start)
+        sink.text(text[start:end], context)
+        position = end
+    if _SUBSCRIPT.search(text, position):
+        sink.doubt(Doubt.TOO_MANY, "more subscripts with programs in them than are looked at")
 
 
 def command_reads_files(programs: set[str]) -> bool:

@@ -104,6 +104,7 @@ def _collect(root: Node, text: str, found: _Found) -> int:
 
 
 def _other(node: Node, kind: str, place: _Place, text: str, found: _Found) -> None:
+    """The parts that the grammar demands are there also where the parser repaired; without one the text is unread."""
     if kind in ("word", "raw_string", "comment", "number", "variable_name", "string_content", "ansi_c_string"):
         return
     children = node.children
@@ -111,20 +112,27 @@ def _other(node: Node, kind: str, place: _Place, text: str, found: _Found) -> No
         _assignment(node, text, found)
     elif kind == "function_definition":
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-        if name is not None and body is not None:
-            found.functions.append((text[name.start_byte : name.end_byte], Span(body.start_byte, body.end_byte)))
+        assert name is not None
+        assert body is not None
+        found.functions.append((text[name.start_byte : name.end_byte], _span(body)))
+        strings = [
+            _span(part) for child in children if child.type == "herestring_redirect" for part in child.named_children
+        ]
+        if strings:  # what every call of it reads
+            given = tuple([("<<<", span) for span in strings])
+            found.commands.append(RawCommand(node.start_byte, node.end_byte, (), (), given, (), place.fed, place.depth))
     elif kind == "for_statement":
         variable = node.child_by_field_name("variable")
-        if variable is not None:
-            name_text = text[variable.start_byte : variable.end_byte]
-            found.loops.extend([(name_text, _span(value)) for value in node.children_by_field_name("value")])
+        assert variable is not None
+        name_text = text[variable.start_byte : variable.end_byte]
+        found.loops.extend([(name_text, _span(value)) for value in node.children_by_field_name("value")])
     elif kind in ("command_substitution", "process_substitution"):
         fed = place.fed
-        if children and children[0].type == ">(":
+        if children[0].type == ">(":
             fed = Span(place.host, node.start_byte)
-        if children and children[0].type == "`" and "\\`" in text[node.start_byte : node.end_byte]:
+        if children[0].type == "`" and "\\`" in text[node.start_byte : node.end_byte]:
             found.loose.append(_span(node))  # tree-sitter does not look into backticks inside backticks
-        elif children:
+        else:
             found.programs.add(children[0].end_byte)
         place = _Place(place.depth + 1, fed, place.host)
     elif kind in _LOOSE:
@@ -150,7 +158,7 @@ def _redirected(node: Node, place: _Place, text: str, found: _Found) -> None:
     start = node.start_byte
     for child in node.children:
         if child.type == "file_redirect":
-            _file_redirect(child, text, redirects, extra)
+            _file_redirect(child, redirects, extra)
             found.stack.append((child, _Place(place.depth, place.fed, start)))
         elif child.type == "herestring_redirect":
             redirects.extend([("<<<", _span(part)) for part in child.named_children[:1]])
@@ -192,7 +200,7 @@ def _heredoc(
             if not quoted:
                 found.stack.append((child, inner))
         elif kind == "file_redirect":
-            _file_redirect(child, text, redirects, extra)
+            _file_redirect(child, redirects, extra)
             found.stack.append((child, inner))
         elif kind == "herestring_redirect":
             redirects.extend([("<<<", _span(part)) for part in child.named_children[:1]])
@@ -204,19 +212,19 @@ def _heredoc(
             found.stack.append((child, inner))
 
 
-def _file_redirect(node: Node, text: str, redirects: list[tuple[str, Span]], extra: list[Span]) -> None:
+def _file_redirect(node: Node, redirects: list[tuple[str, Span]], extra: list[Span]) -> None:
     """The first destination is the target; tree-sitter also counts the words after it as destinations."""
     operator, seen = ">", False
     for child in node.children:
         if child.type == "file_descriptor":
             continue
-        if not child.is_named and not seen and text[child.start_byte : child.start_byte + 1] in ("<", ">", "&"):
-            operator = child.type
-        elif child.is_named and not seen:
+        if seen:
+            extra.append(_span(child))
+        elif child.is_named:
             redirects.append((operator, _span(child)))
             seen = True
-        elif child.is_named:
-            extra.append(_span(child))
+        else:
+            operator = child.type
 
 
 def _command(node: Node, place: _Place, text: str, found: _Found) -> None:
@@ -234,12 +242,14 @@ def _command(node: Node, place: _Place, text: str, found: _Found) -> None:
             pair = _assignment(child, text, found)
             if declaration:
                 words.append(_span(child))
-            elif pair:
+            else:
                 assignments.append(pair)
         elif kind == "file_redirect":
-            _file_redirect(child, text, redirects, late)
+            _file_redirect(child, redirects, late)
         elif kind == "herestring_redirect":
             redirects.extend([("<<<", _span(part)) for part in child.named_children[:1]])
+            if words and words[-1].end == child.start_byte and text[words[-1].start : words[-1].end].isdigit():
+                words.pop()  # a descriptor, which tree-sitter takes for a word
         elif kind not in _NOT_WORDS and (child.is_named or kind not in (";", "&", "\n")):
             if words and words[-1].end == child.start_byte:  # `$IFS-rf$IFS/` comes in two pieces
                 words[-1] = Span(words[-1].start, child.end_byte)
@@ -267,10 +277,9 @@ def _command(node: Node, place: _Place, text: str, found: _Found) -> None:
     )
 
 
-def _assignment(node: Node, text: str, found: _Found) -> tuple[str, Span] | None:
+def _assignment(node: Node, text: str, found: _Found) -> tuple[str, Span]:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-    if name is None:
-        return None
+    assert name is not None
     span = _span(value) if value is not None else Span(node.end_byte, node.end_byte)
     name_text = text[name.start_byte : name.end_byte].partition("[")[0]
     equals = span.start - 1

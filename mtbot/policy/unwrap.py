@@ -42,6 +42,9 @@ from mtbot.policy.unwrap_tables import (
 
 _TMUX = Wrapper("cFfnstexy")
 _TMUX_RUNS = ("new", "split", "respawn", "run", "pipe", "display-popup", "popup")
+MAX_FED = 200
+"""Words or texts of a known input that are looked at; each text counts against the reader's own bounds."""
+
 _REBASE_RUNS = frozenset({"-x", "--exec"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=").match
 
@@ -212,7 +215,10 @@ def _xargs(command: SimpleCommand, stdin: str | None) -> tuple[Inside, ...]:
         if marks:
             argv = tuple([_filled(word, marks, fed) for word in argv])
         elif stdin:
-            argv = (*argv, *[Word(piece) for piece in stdin.split()[:64]])
+            pieces = stdin.split()
+            argv = (*argv, *[Word(piece) for piece in pieces[:MAX_FED]])
+            if len(pieces) > MAX_FED:
+                argv = (*argv, Word(UNKNOWN, dynamic=True))
             if argv[0].text in SHELLS:
                 argv = (*inner.argv, fed)
         else:
@@ -244,7 +250,7 @@ def _parallel(command: SimpleCommand, stdin: str | None) -> tuple[Inside, ...]:
         (Word(stdin),) if stdin else (Word(UNKNOWN, dynamic=True),)
     )
     if not template:
-        return tuple([InnerText(value, "parallel") for value in values[:16]])
+        return tuple([InnerText(value, "parallel") for value in values[:MAX_FED]])
     fed = _joined(values)
     filled = tuple([_filled(word, {"{}"}, fed) for word in template])
     if filled == tuple(template):

@@ -168,7 +168,7 @@ def called_in_code(code: str) -> list[str]:
 def awk_code(command: SimpleCommand, stdin: str | None) -> tuple[Inside, ...]:
     """The constant commands of an awk program's `system` calls and pipes; it may come from the standard input."""
     found = []
-    programs = command.arguments[:8]
+    programs = command.arguments[:64]
     if stdin and any(argument.removeprefix("-f") in STDIN_FILES for argument in programs):
         programs += (stdin,)
     for argument in programs:

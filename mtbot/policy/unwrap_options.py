@@ -16,6 +16,8 @@ from mtbot.policy.words import words
 
 MAX_SCRIPT = 4096
 """Characters of one sed script or editor command that are looked at."""
+MAX_TEXTS = 200
+"""Texts of one command; the reader of the texts has a lower bound, and one that is hit is a doubt."""
 
 _TAR_TEXTS = words("--use-compress-program --to-command --info-script --new-volume-script --rsh-command")
 _TAR_VALUES = "bCfgHKLNTVX"
@@ -36,7 +38,7 @@ _MAKE_FILES = words("-f --file --makefile")
 
 
 def _texts(program: str, found: Iterator[Word]) -> tuple[Inside, ...]:
-    return tuple([InnerText(word, program) for word in found if word.text][:16])
+    return tuple([InnerText(word, program) for word in found if word.text][:MAX_TEXTS])
 
 
 def tar(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
@@ -58,7 +60,7 @@ def tar(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
 def sed(command: SimpleCommand, stdin: str | None) -> tuple[Inside, ...]:
     """The `e` command of a script, and a replacement that is run; the script may come from the standard input."""
     found = []
-    scripts = [word.text for word in command.argv[1:17]]
+    scripts = [word.text for word in command.argv[1 : MAX_TEXTS + 1]]
     if stdin and any(word.text in STDIN_FILES for word in values_of(command.argv[1:], words("-f --file"))):
         scripts.append(stdin)
     for whole in scripts:
@@ -74,7 +76,7 @@ def editor(command: SimpleCommand, stdin: str | None) -> tuple[Inside, ...]:
     arguments = command.argv[1:]
     scripts = [word.text for word in values_of(arguments, words("-c --cmd -s"))]
     scripts += [word.text[1:] for word in arguments if word.text.startswith("+")]
-    scripts += (stdin or "").splitlines()[:64]
+    scripts += (stdin or "").splitlines()[:MAX_TEXTS]
     ran = [script[:MAX_SCRIPT].partition("!")[2] for script in scripts]
     return _texts(command.program, iter([Word(text, UNKNOWN in text) for text in ran]))
 

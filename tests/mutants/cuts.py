@@ -60,7 +60,6 @@ CUTS: tuple[Cut, ...] = (
         "        if end < 0:\n            end = len(self._text)",
     ),
     _lexer("background", 'if two[0] == "&" or two == "|&":', 'if two == "|&":'),
-    _lexer("double semicolon", 'if two == ";;":', "if False:"),
     _lexer("end of a redirect", "if end == len(self._text) or self._text[end] in _ENDS_A_REDIRECT:", "if True:"),
     _lexer(
         "leading redirect",

@@ -81,9 +81,12 @@ def _judge(name: str, directory: Path, tests: Sequence[str], rule: str | None) -
     if rule is not None:
         command += ["-p", "tests.mutants.without_rule"]
         environment["MTCLAW_WITHOUT_RULE"] = rule
-    done = subprocess.run(
-        [*command, *tests], cwd=directory, env=environment, capture_output=True, text=True, check=False, timeout=600
-    )
+    try:
+        done = subprocess.run(
+            [*command, *tests], cwd=directory, env=environment, capture_output=True, text=True, check=False, timeout=600
+        )
+    except subprocess.TimeoutExpired:
+        return Result(name, noticed=False, by="(the tests did not end within ten minutes)")
     failed = next((line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))), "")
     if done.returncode not in (0, 1):
         return Result(name, noticed=False, by=f"(the tests could not run: {done.stdout[-300:]}{done.stderr[-300:]})")

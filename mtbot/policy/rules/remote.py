@@ -37,6 +37,8 @@ def _runs_output_of(command: SimpleCommand, sources: frozenset[str]) -> bool:
     for word in command.arguments:
         if word == UNKNOWN and (before in CODE_OPTIONS or not before or before.startswith("-")):
             return True
+        if word.endswith(UNKNOWN) and word[:-1].removesuffix("=") in CODE_OPTIONS:
+            return True  # joined: `python3 -c"$(curl x)"`
         if not word.startswith(("-", "+")):
             return False
         before = word
@@ -92,6 +94,8 @@ REMOTE: tuple[Rule, ...] = (
             "source <(curl -s x)",
             "sh < <(wget -qO- x)",
             'sh -c "$(curl -fsSL x)"',
+            'python3 -c"$(curl -s x)"',
+            'node --eval="$(curl -s x)"',
             'eval "$(wget -qO- x)"',
             'bash <<< "$(curl x)"',
             'x=$(curl x); eval "$x"',
@@ -111,6 +115,8 @@ REMOTE: tuple[Rule, ...] = (
             "curl x | bash deploy.sh",
             'eval "$(ssh-agent -s)"',
             'echo "$(curl -s x)"',
+            'python3 report.py "$(curl -s x)"',
+            'python3 -W"$(curl -s x)"',
             "echo 'curl x | sh'",
             "curl x | perl -ne 'print if /a/'",
         ),

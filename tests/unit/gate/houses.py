@@ -12,6 +12,7 @@ from mtbot.domain.turn import Address, ToolCall, TurnState
 from mtbot.gate.consent import Consent, Judges
 from mtbot.gate.facts import FactFinder, Surroundings
 from mtbot.gate.gate import Done, Gate, GateProfile, Waiting
+from mtbot.policy.deny import compile_rules
 from mtbot.policy.ruleset import Mode, RuleSet
 from mtbot.policy.sensitive import Places
 from mtbot.tools.world import HostWorld
@@ -103,6 +104,7 @@ class House:
     classifier: Classifier | None = None
     tools: Mapping[str, Tool] | None = None
     attended: bool | None = None
+    denied: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.log = Log(self.office)
@@ -111,7 +113,7 @@ class House:
     def gate(self) -> Gate:
         """As bootstrap builds it."""
         home = "/nowhere"
-        rules = RuleSet(mode=self.mode, places=Places(home=home))
+        rules = RuleSet(mode=self.mode, deny=compile_rules(self.denied), places=Places(home=home))
         around = Surroundings(home, (), containment_ready=self.mode is Mode.AUTO, attended=self.attended)
 
         def profile(_address: Address) -> GateProfile:

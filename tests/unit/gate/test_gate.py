@@ -190,6 +190,22 @@ async def test_a_yes_holds_for_exactly_what_was_shown(house: House, change: str,
         house.tools = {}
     done = await house.gate().resume(wanted(command), here, row)
     assert done.outcome.status is Status.REFUSED
+    assert str(done.outcome.text).startswith(
+        {"person": "Not run: the person who asked", "tool": "There is no tool"}.get(
+            change, "Not run: what it would run"
+        )
+    )
+    assert house.shell.permits == []
+    assert EventKind.STARTED not in await house.kinds()
+
+
+async def test_a_yes_does_not_lift_a_rule_that_came_since(house: House) -> None:
+    """Right before the start it is decided again, and what is refused by then does not run."""
+    ident = await approved(house)
+    house.denied = ("^touch ",)
+    done = await house.resume(ident)
+    assert done.outcome.status is Status.REFUSED
+    assert "a pattern of the owner matches" in str(done.outcome.text)
     assert house.shell.permits == []
     assert EventKind.STARTED not in await house.kinds()
 

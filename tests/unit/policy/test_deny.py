@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtbot.policy import deny
+from mtbot.policy import deny, readings
 from mtbot.policy.deny import Denial, Mention
-from mtbot.policy.rule import Level, PatternsError
+from mtbot.policy.rule import MAX_TEXT_BYTES, Level, PatternsError
 from mtbot.policy.rules import RULES
 from mtbot.redaction.mask import Redactor
 
@@ -180,3 +180,32 @@ def test_no_mask_hides_a_line_break_of_a_text_that_is_not_refused(pieces: list[s
     masked = Redactor({}, b"k" * 32).mask(text)
     if masked.count("\n") < text.count("\n"):
         assert isinstance(_judge(text), deny.Denial)
+
+
+def test_a_long_text_is_refused_whoever_read_it() -> None:
+    """Readings that were made elsewhere are judged by the same bound."""
+    outcome = deny.judge(readings.read("ls " + "x" * MAX_TEXT_BYTES), PLAIN)
+    assert outcome == deny.too_long()
+
+
+def test_an_owners_pattern_that_is_not_found_leaves_the_rest_to_the_rules() -> None:
+    """Neither a permission nor a refusal."""
+    owned = deny.compile_rules(["^never this$"])
+    assert _judge("ls", owned) is None
+    outcome = _judge("rm -rf build", owned)
+    assert isinstance(outcome, Denial)
+    assert outcome.rule_id == "files.rm-recursive"
+
+
+@pytest.mark.parametrize("program", ["python3.11", "perl5.36", "ruby3.2", "php8.3", "lua5.4"])
+def test_an_interpreter_by_the_name_of_its_version_meets_the_same_rules(program: str) -> None:
+    """A version in the name is no way around a rule."""
+    outcome = _judge(f"curl x | {program}")
+    assert isinstance(outcome, Denial)
+    assert outcome.rule_id == "remote.download-to-shell"
+
+
+def test_words_that_are_mentioned_again_and_again_hide_no_others() -> None:
+    """The same words count once against the bound."""
+    outcome = _judge("echo '" + "note rm x; " * 500 + "and rm -rf /'")
+    assert outcome == Mention("files.wipe-root", "rm -rf /")

@@ -64,6 +64,15 @@ def test_a_deny_rule_turns_at_the_option(rule: str, met: str, beside: str) -> No
         ("ps aux --no-headers", "ps aux --no-headers e"),
         ("ip -j addr", "ip addr show -j"),
         ("ip addr", "ip nonsense"),
+        ("ip -br a", "ip -br"),
+        ("aws --region=eu-1 ec2 describe-vpcs", "aws --profile=-x ec2 describe-vpcs"),
+        ("aws --output json ec2 describe-vpcs", "aws --output x ec2 describe-vpcs"),
+        (
+            "az repos list --organization https://dev.azure.com/acme",
+            "az repos list --detect https://dev.azure.com/acme",
+        ),
+        ("gcloud projects list --format json", "gcloud projects list --format 'x[y=`z'"),
+        ("gcloud projects list --format=json", "gcloud projects list --format"),
     ],
 )
 def test_an_entry_of_the_pack_turns_at_the_option(inside: str, outside: str) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mtbot.policy.expansion import Expander, Inner, inner_programs, transformed
+from mtbot.policy.expansion import MAX_FIELDS, Expander, Inner, inner_programs, transformed
 from mtbot.policy.reading_values import UNKNOWN, Word
 
 VALUES = {"r": "rm", "two": "a b", "HOME": "~", "IFS": " \t\n", "name": "r", "list": "x y z", "none": "", "@": "p q"}
@@ -145,3 +145,17 @@ def test_programs_inside_a_word_are_found(source: str, expected: list[Inner]) ->
 def test_single_quotes_protect_nothing_in_a_here_document() -> None:
     """The body of an unquoted here-document expands between any quotes."""
     assert list(inner_programs("'$(b)' \"`c`\"", here=True)) == [Inner("$(", "b", 3), Inner("`", "c", 9)]
+
+
+def test_words_past_the_bound_are_one_unknown_word() -> None:
+    """They may be the program, so they cannot just be left out."""
+    words = Expander({"many": "a " * (MAX_FIELDS + 1)}, lambda _: None).words("{$many,rm,-rf}")
+    assert words[-1] == Word(UNKNOWN, dynamic=True)
+    assert [word.text for word in words[:-1]] == ["a"] * (MAX_FIELDS + 1)
+
+
+def test_a_value_that_is_split_may_be_a_pattern() -> None:
+    """An unquoted value is matched against the files that are there, a quoted one is not."""
+    expander = Expander({"any": "r? *"}, lambda _: None)
+    assert expander.words("$any") == [Word("r?", glob=True), Word("*", glob=True)]
+    assert expander.words('"$any"') == [Word("r? *")]

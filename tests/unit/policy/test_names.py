@@ -3,7 +3,7 @@
 import pytest
 
 from mtbot.policy import treesitter_reading
-from mtbot.policy.names import Context, Names
+from mtbot.policy.names import MAX_VALUES, Context, Names
 from mtbot.policy.reading_values import UNKNOWN, RawReading, SimpleCommand, Word
 from mtbot.policy.unwrap_code import InnerText
 
@@ -78,3 +78,40 @@ def test_an_inner_text_inherits_names_input_and_its_own_parameters() -> None:
     assert (environment["0"], environment["1"], environment["@"], environment["A"]) == (
         ("zero",), ("one",), ("one two",), ("b",),
     )  # fmt: skip
+
+
+def test_assignments_inside_assignments_are_learnt_up_to_a_bound() -> None:
+    """A name past the bound has no value, and a word without a value is unknown."""
+    text = "a1=$(" * 60 + "x=rm" + ")" * 60 + "; last=rm"
+    assert "last" not in dict(_names(text).environment())
+
+
+def test_of_too_many_values_the_last_one_is_kept() -> None:
+    """It is what the name holds in the end."""
+    text = "; ".join(f"x=a{number}" for number in range(MAX_VALUES + 4)) + "; x=rm"
+    assert dict(_names(text).environment())["x"] == (*(f"a{number}" for number in range(MAX_VALUES - 1)), "rm")
+
+
+@pytest.mark.parametrize(
+    ("text", "aliases"),
+    [
+        ("cp /bin/rm d/x", {"x": "/bin/rm"}),
+        ("ln -s /usr/bin/rm ./x", {"x": "/usr/bin/rm"}),
+        ("hash -p /bin/rm x y", {"x": "/bin/rm", "y": "/bin/rm"}),
+        ("cp /bin/rm .", {}),
+        ("cp /bin/rm d/", {}),
+        ("cp /bin/rm ..", {}),
+        ("cp rm x", {}),
+    ],
+)
+def test_a_copy_of_a_program_is_known_by_its_new_name(text: str, aliases: dict[str, str]) -> None:
+    """A directory gives it no new name."""
+    assert _names(text).aliases == aliases
+
+
+@pytest.mark.parametrize(
+    ("text", "values"), [("read x < f", None), ("read x <<< rm > f", ("rm",)), ("read -r x y <<< 'rm z' 2> f", ("rm",))]
+)
+def test_only_a_here_string_gives_read_a_constant(text: str, values: tuple[str, ...] | None) -> None:
+    """Its other redirects hold no value."""
+    assert dict(_names(text).environment()).get("x") == values

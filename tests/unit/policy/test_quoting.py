@@ -3,6 +3,7 @@
 import pytest
 
 from mtbot.policy import quoting
+from mtbot.policy.reading_values import UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,22 @@ def test_a_brace_list_is_every_word_it_stands_for(source: str, expected: list[st
 
 def test_brace_lists_are_bounded() -> None:
     """Ten lists of ten are ten thousand million words."""
-    assert len(quoting.brace_words("{0..9}" * 10)) <= quoting.MAX_BRACE_WORDS
+    words = quoting.brace_words("{0..9}" * 10)
+    assert (len(words), words[-1]) == (quoting.MAX_BRACE_WORDS + 1, UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("source", "whole"),
+    [
+        ("{" + "a," * quoting.MAX_BRACE_WORDS + "rm}", False),
+        ("{a}" * quoting.MAX_BRACE_TRIES + "{rm,-rf}", False),
+        ("{rm," + "a" * quoting.MAX_BRACE_SOURCE + "}", False),
+        ("'{rm," + "a" * quoting.MAX_BRACE_SOURCE + "}'", True),
+    ],
+)
+def test_what_is_left_out_of_a_brace_list_is_unknown(source: str, whole: bool) -> None:
+    """A program may stand there, and an unknown word asks."""
+    assert (quoting.brace_words(source)[-1] != UNKNOWN) is whole
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from hypothesis import given, strategies
 
 from mtbot.policy import readings
 from mtbot.policy.reading_values import BashlexReading, Doubt, Readings, Unread
+from mtbot.policy.resolution import MAX_WORDS
+from mtbot.policy.treesitter_reading import MAX_CODE
 
 
 def _texts(found: Readings) -> list[str]:
@@ -194,3 +196,26 @@ def test_random_bytes_are_read() -> None:
     source = random.Random(11)
     for _ in range(50):
         readings.read(source.randbytes(300).decode("utf-8", "surrogateescape"))
+
+
+@pytest.mark.parametrize("opening", ["a[1<<'E']=2", "echo $[1<<'E']", "[[ a =~ <<'E' ]]"])
+def test_readers_that_disagree_about_here_documents_leave_the_text_unread(opening: str) -> None:
+    """What one of them takes for data would be hidden from the other."""
+    mark = opening.partition("<<")[2].partition(" ")[0].replace("'", "")
+    text = f"{opening}\n{'x' * MAX_CODE}\n{mark}\n"
+    assert readings.parse(text) == Unread("the readers disagree about here-documents")
+    assert Doubt.UNREAD in [doubt for doubt, _ in readings.read(text).doubts]
+
+
+def test_a_command_whose_words_become_too_many_is_cut_and_doubted() -> None:
+    """What is behind the bound cannot be judged, so nothing but a person may let it run."""
+    found = readings.read("a='" + "x " * MAX_WORDS + "'; rm $a")
+    assert (Doubt.TOO_MANY, f"a command of more than {MAX_WORDS} words") in found.doubts
+    assert max(len(command.argv) for command in found.commands) == MAX_WORDS
+
+
+def test_wrappers_past_the_last_command_are_not_opened_and_doubted() -> None:
+    """The bound holds for what lies inside a command as well."""
+    found = readings.read("ls;" * (readings.MAX_COMMANDS - 2) + "sudo env nice rm x")
+    assert len(found.commands) == readings.MAX_COMMANDS
+    assert Doubt.TOO_MANY in [doubt for doubt, _ in found.doubts]

@@ -4,7 +4,7 @@ import pytest
 
 from mtbot.policy import readings
 from mtbot.policy.reading_values import UNKNOWN, Doubt, SimpleCommand, Word
-from mtbot.policy.resolution import without_unknown
+from mtbot.policy.resolution import MAX_SUBSCRIPTS, without_unknown
 
 
 def _texts(text: str) -> list[str]:
@@ -83,3 +83,50 @@ def test_commands_past_the_limit_are_told() -> None:
     found = readings.read("ls\n" * 600)
     assert found.too_many
     assert len(found.commands) == readings.MAX_COMMANDS
+
+
+def test_values_that_change_no_word_give_one_command() -> None:
+    """A name of several values that is only written, not expanded, multiplies nothing."""
+    assert _texts("a=1; a=2; echo $b a") == [f"echo {UNKNOWN} a".replace(UNKNOWN, "…")]
+
+
+def test_a_moved_file_of_unknown_content_stays_unknown() -> None:
+    """Only what the text itself wrote is followed."""
+    assert "rm x" not in _texts("echo 'rm x' > f; mv a b; sh b")
+    assert "rm x" in _texts("echo 'rm x' > f; mv f b; sh b")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "test -v 'a[$(rm x)]'",
+        "test -v 'a[`rm x`]'",
+        "let 'a[0 + $(rm x)]=1'",
+        "x='[$(rm x)]'; test -v \"a$x\"",
+    ],
+)
+def test_a_program_in_a_subscript_is_read(text: str) -> None:
+    """bash runs it wherever it calculates, whatever stands before it between the brackets."""
+    assert "rm x" in _texts(text)
+
+
+def test_more_subscripts_than_are_looked_at_are_a_doubt() -> None:
+    """Of the rest nobody knows what runs."""
+    within = readings.read("echo " + "'a[$(b)]' " * MAX_SUBSCRIPTS)
+    past = readings.read("echo " + "'a[$(b)]' " * (MAX_SUBSCRIPTS + 1))
+    assert (within.too_many, past.too_many) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "export PAGER='rm x'; man y",
+        "PAGER='rm x'; export PAGER",
+        "PAGER=ls; PAGER+='; rm x'; export PAGER",
+        "env GIT_PAGER='rm x' git log",
+        "export 'EDITOR=rm x'",
+    ],
+)
+def test_a_name_whose_value_is_run_may_be_exported_in_any_way(text: str) -> None:
+    """At the latest when some program looks it up the value is a command."""
+    assert "rm x" in _texts(text)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mtbot.policy import rule
 from mtbot.policy.rule import PatternError, Patterns, PatternsError
 
 
@@ -62,3 +63,20 @@ def test_two_hundred_patterns_are_one_search() -> None:
     patterns = Patterns([rf"\bfoo{number}\s+.*bar" for number in range(200)])
     assert patterns.first_match("ls -la") is None
     assert patterns.first_match("foo7 x bar") == 7
+
+
+def test_patterns_that_are_too_large_for_one_search_are_searched_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of them is dropped."""
+    monkeypatch.setattr(rule, "_SET_MEMORY", 100_000)
+    patterns = Patterns([f"needle{number}[a-z]{{100}}" for number in range(200)])
+    assert patterns._set is None
+    assert patterns.first_match("hay needle199" + "a" * 100) == 199
+    assert patterns.first_match("hay needle199") is None
+
+
+@pytest.mark.parametrize(("pattern", "position"), [("(a(b)", 0), ("(a)(b", 3), ("[(](a", 3), ("(a[)](b)", 0)])
+def test_the_parenthesis_that_stays_open_is_named(pattern: str, position: int | None) -> None:
+    """Closed ones and those in a class are none; a wrong closing one has a message of its own."""
+    with pytest.raises(PatternsError) as caught:
+        Patterns([pattern])
+    assert caught.value.errors[0].position == position

@@ -180,6 +180,7 @@ ORDINARY = [
     "/srv/repo/.git/HEAD",
     "/srv/repo/.gitignore",
     "/srv/repo/.github/workflows/ci.yml",
+    "/proc",
     "/proc/meminfo",
     "/proc/cpuinfo",
     "/proc/loadavg",

@@ -89,3 +89,17 @@ def test_quoted_here_documents_are_masked_in_place() -> None:
     """The text keeps its length, so offsets stay; an unquoted one expands and stays as it is."""
     text = "cat <<'E' > f\nrm -rf x\ny\nE\ncat <<F\nb\nF\n"
     assert splitter.masked(text) == ("cat <<'E' > f\nxxxxxxxxxx\nE\ncat <<F\nb\nF\n", (Span(14, 25),))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cat <<E\nrm x", [["cat"]]),
+        ("cat <<E\nrm x\nE", [["cat"]]),
+        ("((a <<E) )\nrm x\nE\nb", [["a"], ["b"]]),
+        ("((a); b) <<E\nrm x\nE\nc", [["a"], ["b"], ["c"]]),
+    ],
+)
+def test_a_here_document_ends_at_its_mark_or_with_the_text(text: str, expected: list[list[str]]) -> None:
+    """Two parentheses alone make no shift of what begins a here-document."""
+    assert _words(text) == expected

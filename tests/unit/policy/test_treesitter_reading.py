@@ -122,3 +122,29 @@ def test_more_code_than_the_limit_is_not_parsed() -> None:
 def test_more_commands_than_the_limit_are_not_taken() -> None:
     """Each command costs work in every rule."""
     assert treesitter_reading.read("a;" * 600) == Unread("more commands than are looked at one by one")
+
+
+def test_a_here_string_behind_a_here_document_is_read_too() -> None:
+    """bash gives the command the last of both; whoever judges sees both."""
+    text = "cat <<E <<<x\nb\nE\n"
+    (raw,) = _read(text).commands
+    assert [(operator, text[span.start : span.end]) for operator, span in raw.redirects] == [("<<<", "x")]
+    assert [text[span.start : span.end] for span, _ in raw.bodies] == ["b\n"]
+
+
+def test_a_here_document_of_a_group_belongs_to_its_commands() -> None:
+    """The group itself is no command; what reads in it reads the document."""
+    text = "{ a; b; } <<E\nx\nE\n"
+    found = [(text[raw.start], [text[span.start : span.end] for span, _ in raw.bodies]) for raw in _read(text).commands]
+    assert found == [("a", ["x\n"]), ("b", ["x\n"])]
+
+
+def test_a_parser_that_fails_leaves_the_text_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a foreign library: that it fails is the answer, and it asks."""
+
+    class Failing:
+        def parse(self, source: bytes) -> object:
+            raise ValueError(f"{len(source)} bytes")
+
+    monkeypatch.setattr(treesitter_reading, "_PARSER", Failing())
+    assert treesitter_reading.read("ls") == Unread("ValueError: 2 bytes")
