@@ -63,6 +63,11 @@ class BotWays:
         """Hand on."""
         await self._of(bot).way.answer_press(bot, press_id, note)
 
+    async def fetch(self, bot: BotName, handle: str, most: int) -> bytes:
+        """Hand on."""
+        self._of(bot)
+        return await self.bots[bot].transport.fetch(handle, most)
+
     def working(self, address: Address) -> None:
         """Hand on; terminal and cron turns have no sign."""
         if address.bot in self.bots and address.surface in (SurfaceName.PRIVATE, SurfaceName.GROUP):

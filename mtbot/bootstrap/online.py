@@ -27,7 +27,9 @@ from mtbot.gateway.cut_off import CutOffs, NoticeFrame
 from mtbot.gateway.edits import EditFrame, EditOffers
 from mtbot.gateway.intake import Intake, IntakeFrame, IntakeStores
 from mtbot.gateway.lifecycle import Gateway, Parts, Service
+from mtbot.gateway.received import Received, Shelving
 from mtbot.gateway.usage import UsageReport
+from mtbot.tools.shelf import WorkspaceShelf
 
 if TYPE_CHECKING:
     from mtbot.cron.job import Job
@@ -80,6 +82,14 @@ def build_gateway(engine: Engine) -> "Running":
         engine.loaded.clock, engine.loaded.redactor, ways, RandomNames().token, engine.wake, intake.admits
     )
     intake.edits = EditOffers(stores.edits, stores.inbox, engine.lanes, edit_frame)
+    intake.received = Received(
+        Shelving(
+            ways,
+            WorkspaceShelf(lambda address: engine.profiles.of(address).settings.agent.workspace),
+            engine.loaded.settings.channels.telegram.max_file_bytes,
+            lambda: clock.date(clock.now_ms()),
+        )
+    )
     running.intake, running.commands = intake, commands
     running.bots = Bots(engine, ways, intake, commands)
     running.scheduler = build_scheduler(engine)
@@ -192,6 +202,7 @@ class Running:
 
     async def _close(self) -> None:
         await self.scheduler.close()
+        self.intake.close()
         for bot in self._ways.bots.values():
             await bot.transport.close()
         await self._engine.close()

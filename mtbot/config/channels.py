@@ -20,6 +20,7 @@ from mtbot.config.values import (
     frame,
     key,
     person_id,
+    whole,
 )
 from mtbot.domain.ids import ChatId, UserId
 from mtbot.policy.people import Deciders
@@ -135,6 +136,11 @@ class TelegramSettings(Section):
     )
     proxy: OptionalUrl = key(
         "", says="HTTP proxy on the way to the Bot API server; over https it sees the host name only. Empty is none."
+    )
+    max_file_bytes: Annotated[int, whole(0, 2_000_000_000)] = key(
+        20_000_000,
+        says="Largest file that is taken from a message into inbox/ of the workspace; 0 takes none. "
+        "Telegram's own server hands out no more than 20 MB.",
     )
     bots: Mapping[Name, BotSettings] = key({}, says="The bots by name.")
 

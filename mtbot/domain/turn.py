@@ -5,7 +5,7 @@ row and not a coroutine.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
@@ -120,10 +120,32 @@ class InboundKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceRef:
-    """Where an inbound came from: the update that is acted on once and the message that a reply quotes."""
+    """Where an inbound came from: the update that is acted on once and the message that a reply quotes.
+
+    ``also`` are the further updates of an album, which are one message.
+    """
 
     update: int | None = None
     message: int | None = None
+    also: tuple[int, ...] = ()
+
+    @property
+    def updates(self) -> tuple[int, ...]:
+        """All of them."""
+        return () if self.update is None else (self.update, *self.also)
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A file that a message carries: the channel's handle, the sender's name for it, its media type and size in bytes.
+
+    ``size`` is what the sender's program claims, None if it says nothing; the limit holds for what really comes.
+    """
+
+    handle: str
+    name: str = ""
+    mime: str = ""
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +155,8 @@ class Inbound:
     ``addressed``: whether it was meant for the bot (a group without mention: False). ``quoted``: the id of the message
     it replies to. COMMAND: ``command`` is the word without slash, ``text`` the rest. PRESS: ``press_token`` is what the
     button carried, ``press_id`` what the channel needs to answer it. EDIT: ``text`` is what a message says now.
+    ``files`` came with it, ``album`` names the message group that it is a part of, ``unusable`` says in words what it
+    holds that nothing can be done with.
     """
 
     address: Address
@@ -145,6 +169,9 @@ class Inbound:
     quoted: int | None = None
     press_token: str = ""
     press_id: str = ""
+    files: tuple[Attached, ...] = ()
+    album: str = ""
+    unusable: str = ""
 
 
 class Role(StrEnum):
@@ -271,7 +298,7 @@ class TurnState:
                 address["label"],
             ),
             requester=Actor(ActorKind(requester["kind"]), requester["id"], requester["name"]),
-            ref=SourceRef(**data["ref"]),
+            ref=_ref(**data["ref"]),
             messages=tuple(Message.from_dict(m) for m in data["messages"]),
             open_calls=tuple(ToolCall(CallId(c["id"]), c["name"], c["arguments"]) for c in data["open_calls"]),
             step=data["step"],
@@ -282,6 +309,10 @@ class TurnState:
             denied=tuple(data.get("denied", ())),
             permits=tuple(data.get("permits", ())),
         )
+
+
+def _ref(update: int | None, message: int | None, also: Sequence[int] = ()) -> SourceRef:
+    return SourceRef(update, message, tuple(also))
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,8 +181,8 @@ class Commands:
     async def _drop(self, halted: Halted) -> None:
         """Close the inbox rows of dropped messages, so that a restart does not bring them back."""
         for dropped in halted.dropped:
-            if dropped.ref.update is not None:
-                await self._stores.inbox.done(dropped.address.bot, dropped.ref.update)
+            for update in dropped.ref.updates:
+                await self._stores.inbox.done(dropped.address.bot, update)
 
     async def _deny_open(self, inbound: Inbound, reason: str) -> tuple[list[ApprovalId], list[ApprovalId]]:
         """Turn down the session's open questions on behalf of whoever stops it: those that were, and those not theirs."""

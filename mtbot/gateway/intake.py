@@ -41,6 +41,7 @@ from mtbot.gateway.commands import NOT_WRITTEN_YET, Commands
 from mtbot.gateway.edits import EditOffers
 from mtbot.gateway.lanes import Lanes, Offered
 from mtbot.gateway.places import Places
+from mtbot.gateway.received import Albums, Received
 from mtbot.policy.people import Admission, People
 
 
@@ -68,7 +69,8 @@ class IntakeFrame:
 class Intake:
     """Takes in one inbound at a time.
 
-    ``on_notice`` acts on a button of a cut-off notice and says what it did; ``edits`` deals with edited messages.
+    ``on_notice`` acts on a button of a cut-off notice and says what it did; ``edits`` deals with edited messages;
+    ``received`` keeps the files of a message.
     """
 
     def __init__(
@@ -82,6 +84,8 @@ class Intake:
         self._back = back
         self.ignored: Counter[Admission] = Counter()
         self.edits: EditOffers | None = None
+        self.received: Received | None = None
+        self._albums = Albums(self._with_files)
         self.on_notice: Callable[[Inbound, str, str], Awaitable[str]] = _no_notice
 
     def admits(self, inbound: Inbound) -> bool:
@@ -126,7 +130,7 @@ class Intake:
             await self._done(inbound)
             await self._command(inbound)
         else:
-            await self._text(inbound)
+            await self._message(inbound)
 
     async def _edit(self, inbound: Inbound) -> None:
         """An edit runs nothing: a text is offered to be used, a command is not, because it is said again as easily."""
@@ -147,6 +151,38 @@ class Intake:
             await self._note(inbound, "You are not on the list of this chat.")
         if admission is Admission.UNKNOWN_GROUP:
             await self._frame.places.stranger(inbound.address.bot, inbound.address.chat)
+
+    def wait_for_albums(self, seconds: float) -> None:
+        """How long an album may be silent before it counts as complete."""
+        self._albums = Albums(self._with_files, seconds)
+
+    def close(self) -> None:
+        """Nothing more is taken in; the parts of an album that is not complete yet stay for the next start."""
+        self._albums.abandon()
+
+    async def _message(self, inbound: Inbound) -> None:
+        """A message of a person; the files of one are kept before a turn begins with it."""
+        if inbound.album:
+            await self._albums.add(inbound)
+            return
+        await self._albums.close(inbound.address)
+        await self._with_files(inbound)
+
+    async def _with_files(self, inbound: Inbound) -> None:
+        if not inbound.addressed or (not inbound.files and not inbound.unusable):
+            await self._text(inbound)
+            return
+        told: tuple[str, ...] = ()
+        if inbound.files and self.received is not None:
+            inbound, told = await self.received.kept(inbound)
+        if inbound.unusable:
+            told = (*told, f"I can't do anything with {inbound.unusable}. Please write, or send it as a file.")
+        if told:
+            await self._say(inbound, "\n".join(told))
+        if inbound.text:
+            await self._text(inbound)
+        else:
+            await self._done(inbound)
 
     async def _text(self, inbound: Inbound) -> None:
         if inbound.kind is InboundKind.COMMAND:
@@ -296,10 +332,9 @@ class Intake:
 
     async def _done(self, inbound: Inbound) -> None:
         """Close the inbox row. What stops something goes on without: twice does no harm, and not at all would."""
-        if inbound.ref.update is None:
-            return
         try:
-            await self._stores.inbox.done(inbound.address.bot, inbound.ref.update)
+            for update in inbound.ref.updates:
+                await self._stores.inbox.done(inbound.address.bot, update)
         except StorageError:
             if not withdraws(inbound) and inbound.kind is not InboundKind.PRESS:
                 raise

@@ -134,7 +134,7 @@ class Recovery:
                 _log.error("recovery.unreadable_turn", approval=approval.id, code=error.code, error=str(error))
                 continue
             if state is not None:
-                found.add((state.address.bot, state.ref.update))
+                found.update((state.address.bot, update) for update in state.ref.updates)
         return found
 
     async def report(self) -> set[SessionId]:

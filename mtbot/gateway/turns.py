@@ -19,6 +19,7 @@ from mtbot.domain.errors import MtclawError, NoSuchApproval, StorageError
 from mtbot.domain.ids import BotName, SessionId
 from mtbot.domain.jobs import JobEnd, RunEnd
 from mtbot.domain.ports import Clock, Consents, History, Inbox, Leases, Masker, Names, Signs, TurnFlush
+from mtbot.domain.received import RECEIVED
 from mtbot.domain.record import Approval, ApprovalState, CronStatus, OutboxItem, OutKind, Ruling, Via
 from mtbot.domain.turn import (
     Address,
@@ -160,7 +161,7 @@ class Turns:
         session = inbound.address.session
         history = await self._history(session)
         # what came from outside in an earlier turn is still before the model's eyes
-        state = replace(state, tainted=any(m.role is Role.TOOL and UNTRUSTED in m.content for m in history))
+        state = replace(state, tainted=any(map(_from_outside, (*history, *state.messages))))
         kept.append(state)
         frame.signs.working(state.address)
         try:
@@ -293,7 +294,7 @@ class Turns:
             messages=tuple(self._masked(message) for message in state.messages),
             usage=state.spent,
             items=items,
-            inbox=() if state.ref.update is None else ((BotName(state.address.bot), state.ref.update),),
+            inbox=tuple((BotName(state.address.bot), update) for update in state.ref.updates),
             run=job.run,
         )
         await self._stores.history.flush(flush, frame.clock.now_ms())
@@ -309,12 +310,12 @@ class Turns:
         return masked_message(message, self._frame.masker.mask)
 
     async def _take(self, inbound: Inbound) -> None:
-        if inbound.ref.update is not None:
-            await self._stores.inbox.take(inbound.address.bot, inbound.ref.update)
+        for update in inbound.ref.updates:
+            await self._stores.inbox.take(inbound.address.bot, update)
 
     async def _done(self, state: TurnState) -> None:
-        if state.ref.update is not None:
-            await self._stores.inbox.done(state.address.bot, state.ref.update)
+        for update in state.ref.updates:
+            await self._stores.inbox.done(state.address.bot, update)
 
 
 async def _whole(work: Coroutine[None, None, _T]) -> _T:
@@ -324,6 +325,12 @@ async def _whole(work: Coroutine[None, None, _T]) -> _T:
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.wait([task])
     return task.result()
+
+
+def _from_outside(message: Message) -> bool:
+    """Whether an entry holds, or points to, text that nobody here wrote."""
+    mark = {Role.TOOL: UNTRUSTED, Role.USER: RECEIVED}.get(message.role)
+    return mark is not None and mark in message.content
 
 
 def _taken_back(ruling: Ruling) -> Ruling:

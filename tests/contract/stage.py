@@ -48,6 +48,7 @@ channels:
     api_base_url: "{telegram}"
     allow_from: [chief, deploy, review]
     approvers: {approvers}
+    {telegram_extra}
     groups: {{{group}: {{require_mention: true}}}}
 tools:
   exec:
@@ -98,6 +99,7 @@ class Setting:
     exec_extra: str = ""
     tools_extra: str = ""
     agent_extra: str = ""
+    telegram_extra: str = ""
     provider_extra: str = ""
     more_roots: str = ""
     files_extra: str = ""
@@ -155,6 +157,7 @@ class Stage:
                 exec_extra=setting.exec_extra,
                 tools_extra=setting.tools_extra,
                 agent_extra=setting.agent_extra,
+                telegram_extra=setting.telegram_extra,
                 provider_extra=setting.provider_extra,
                 more_roots=setting.more_roots,
                 files_extra=setting.files_extra,

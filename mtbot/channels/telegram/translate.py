@@ -18,9 +18,24 @@ from aiogram.types import (
 
 from mtbot.domain.chats import ChatChange, ChatEvent
 from mtbot.domain.ids import BotName, ChatId, ThreadId
-from mtbot.domain.turn import Actor, ActorKind, Address, Inbound, InboundKind, SourceRef, SurfaceName
+from mtbot.domain.turn import Actor, ActorKind, Address, Attached, Inbound, InboundKind, SourceRef, SurfaceName
 
 GENERAL_TOPIC = 1
+
+_UNUSABLE = (
+    ("voice", "a voice message"),
+    ("video_note", "a video message"),
+    ("audio", "an audio file"),
+    ("video", "a video"),
+    ("sticker", "a sticker"),
+    ("story", "a story"),
+    ("contact", "a contact"),
+    ("location", "a location"),
+    ("poll", "a poll"),
+    ("dice", "dice"),
+    ("game", "a game"),
+)
+"""Fields of a message (Bot API, Message) and what they hold; a venue has a location too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +55,9 @@ def translate(update: Update, me: Me) -> Inbound | ChatChange | None:
         return _move(update.message, update.update_id, me) or _message(update.message, update.update_id, me)
     if update.edited_message is not None:
         found = _message(update.edited_message, update.update_id, me)
-        return None if found is None else replace(found, kind=InboundKind.EDIT)
+        if found is None or not (found.text or found.command):
+            return None
+        return replace(found, kind=InboundKind.EDIT, files=(), album="", unusable="")
     return None
 
 
@@ -106,7 +123,8 @@ def _message(message: Message, update_id: int, me: Me) -> Inbound | None:
         return None
     text = message.text if message.text is not None else message.caption or ""
     entities = (message.entities if message.text is not None else message.caption_entities) or []
-    if not text.strip():
+    files, unusable = _files(message), _unusable(message)
+    if not text.strip() and not files and not unusable:
         return None
     private = message.chat.type == "private"
     address = Address(
@@ -133,7 +151,26 @@ def _message(message: Message, update_id: int, me: Me) -> Inbound | None:
         command=command,
         addressed=meant,
         quoted=quoted,
+        files=files,
+        album=message.media_group_id or "" if files else "",
+        unusable=unusable,
     )
+
+
+def _files(message: Message) -> tuple[Attached, ...]:
+    """What can be kept: a document, or a photo in its largest size. An animation is sent as a document as well."""
+    if message.document is not None:
+        of = message.document
+        return (Attached(of.file_id, of.file_name or "", of.mime_type or "", of.file_size),)
+    if message.photo:
+        largest = max(message.photo, key=lambda size: size.width * size.height)
+        return (Attached(largest.file_id, "photo.jpg", "image/jpeg", largest.file_size),)
+    return ()
+
+
+def _unusable(message: Message) -> str:
+    """What a message holds that nothing can be done with, in words; empty for none."""
+    return next((words for name, words in _UNUSABLE if getattr(message, name) is not None), "")
 
 
 def _mention(text: str, entities: list[MessageEntity], me: Me) -> tuple[bool, str]:

@@ -22,14 +22,17 @@ from aiogram.exceptions import (
     TelegramRetryAfter,
     TelegramUnauthorizedError,
 )
-from aiogram.methods import TelegramMethod
+from aiogram.methods import GetFile, TelegramMethod
 
 from mtbot.domain.errors import Ambiguous, ChannelError, ChatGone, PollConflict, Throttled, TokenRejected, Unreachable
 from mtbot.domain.ids import BotName
+from mtbot.domain.received import FileRefused, size_text
 
 CALL_SECONDS = 30.0
 POLL_SECONDS = 25
 POLL_GRACE = 10.0
+FILE_SECONDS = 300.0
+PIECE = 65_536
 ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
 MAX_DESCRIPTION = 4096
 """Characters of an error's description; a longer one is left out whole, because half a secret is none that can be masked."""
@@ -139,6 +142,33 @@ class Transport:
         except (TimeoutError, aiohttp.ClientError) as error:
             raise Unreachable("the long poll broke") from _nameless(error)
         return _updates_of(status, content)
+
+    async def fetch(self, handle: str, most: int) -> bytes:
+        """The bytes of a file that somebody sent. FileRefused if there are more than ``most``; ChannelError."""
+        try:
+            found = await self.call(GetFile(file_id=handle))
+        except ChannelError as error:
+            if "too big" in error.message.lower():
+                raise FileRefused("it is larger than what the Bot API server hands out.") from None
+            raise
+        if not found.file_path or found.file_path.startswith("/"):
+            raise FileRefused("the Bot API server keeps files on its own disk and does not hand them out.")
+        url = self._session.api.file_url(token=self.account.token, path=found.file_path)
+        session = await self._session.create_session()
+        timeout = aiohttp.ClientTimeout(total=FILE_SECONDS, sock_connect=10)
+        pieces, size = [], 0
+        try:
+            async with session.get(url, proxy=self._session.via, timeout=timeout) as answer:
+                if answer.status != 200:
+                    raise ChannelError(f"the Bot API server answered {answer.status}", status=answer.status)
+                async for piece in answer.content.iter_chunked(PIECE):
+                    size += len(piece)
+                    if size > most:
+                        raise FileRefused(f"it is larger than the {size_text(most)} that I may take.")
+                    pieces.append(piece)
+        except (TimeoutError, aiohttp.ClientError) as error:
+            raise Unreachable("the connection broke while the file was fetched") from _nameless(error)
+        return b"".join(pieces)
 
     async def renew(self) -> None:
         """Have the next poll go over fresh connections; one under way breaks."""

@@ -1,11 +1,12 @@
 """Updates as inbounds: who said what where, and what nobody said to the bot."""
 
+import pytest
 from aiogram.types import Update
 
 from mtbot.channels.telegram.translate import Me, membership, translate
 from mtbot.domain.chats import ChatChange, ChatEvent
 from mtbot.domain.ids import BotName, ChatId, ThreadId
-from mtbot.domain.turn import Actor, ActorKind, Address, Inbound, InboundKind, SourceRef, SurfaceName
+from mtbot.domain.turn import Actor, ActorKind, Address, Attached, Inbound, InboundKind, SourceRef, SurfaceName
 
 ME = Me(BotName("ops"), 7, "nas_ops_bot")
 CHIEF = {"id": 1001, "is_bot": False, "first_name": "Chief"}
@@ -130,7 +131,6 @@ def test_captions_count_as_text() -> None:
     found = message(None, GROUP, photo=photo, caption="@nas_ops_bot look", caption_entities=entity("mention", 0, 12))
     assert found is not None
     assert (found.text, found.addressed) == ("look", True)
-    assert message(None, photo=photo) is None
 
 
 def test_what_no_person_wrote_themselves_is_nothing() -> None:
@@ -225,3 +225,73 @@ def test_an_update_that_is_no_membership() -> None:
     ):
         assert membership({"update_id": 5, "my_chat_member": changed}, ME) is None
     assert membership({"my_chat_member": {"chat": GROUP, "new_chat_member": member}}, ME) is None
+
+
+DOCUMENT = {
+    "file_id": "d1",
+    "file_unique_id": "u",
+    "file_name": "a.pdf",
+    "mime_type": "application/pdf",
+    "file_size": 9,
+}
+
+
+def test_a_document_comes_with_its_caption() -> None:
+    """Alone it says nothing, and is a message all the same."""
+    found = message(None, document=DOCUMENT, caption="please read", media_group_id="g")
+    assert found is not None
+    assert (found.text, found.files, found.album) == (
+        "please read",
+        (Attached("d1", "a.pdf", "application/pdf", 9),),
+        "g",
+    )
+    bare = message(None, document={"file_id": "d1", "file_unique_id": "u"})
+    assert bare is not None
+    assert (bare.text, bare.files, bare.album) == ("", (Attached("d1"),), "")
+
+
+def test_a_photo_comes_in_its_largest_size() -> None:
+    """Whatever the order in which the sizes are listed."""
+    sizes = [
+        {"file_id": f"p{width}", "file_unique_id": "u", "width": width, "height": width, "file_size": width}
+        for width in (90, 800, 320)
+    ]
+    found = message(None, photo=sizes)
+    assert found is not None
+    assert found.files == (Attached("p800", "photo.jpg", "image/jpeg", 800),)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("voice", {"file_id": "v", "file_unique_id": "u", "duration": 3}, "a voice message"),
+        ("location", {"latitude": 1.0, "longitude": 2.0}, "a location"),
+        ("dice", {"emoji": "x", "value": 3}, "dice"),
+    ],
+)
+def test_what_cannot_be_used_is_named(field: str, value: dict[str, object], words: str) -> None:
+    """So that it can be said."""
+    found = message(None, **{field: value})
+    assert found is not None
+    assert (found.unusable, found.files, found.text) == (words, (), "")
+
+
+def test_files_in_a_group_are_not_meant_for_the_bot_by_themselves() -> None:
+    """A mention in the caption makes them."""
+    found = message(None, GROUP, document=DOCUMENT)
+    assert found is not None
+    assert not found.addressed
+    named = message(
+        None, GROUP, document=DOCUMENT, caption="@nas_ops_bot this", caption_entities=entity("mention", 0, 12)
+    )
+    assert named is not None
+    assert (named.addressed, named.text) == (True, "this")
+
+
+def test_an_edited_caption_is_text_alone() -> None:
+    """Its file was taken when it came; one that says nothing any more is nothing."""
+    body: dict[str, object] = {"message_id": 6, "date": 1, "chat": PRIVATE, "from": CHIEF, "document": DOCUMENT}
+    found = said({"edited_message": {**body, "caption": "new"}})
+    assert found is not None
+    assert (found.kind, found.text, found.files) == (InboundKind.EDIT, "new", ())
+    assert said({"edited_message": body}) is None

@@ -1,0 +1,146 @@
+"""Messages with files: an album becomes one message, files are kept in the workspace, and the model is told where.
+
+What cannot be taken is said to the person, and never ends the message: its words and its other files still count.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from mtbot.domain.errors import ChannelError, MtclawError
+from mtbot.domain.received import RECEIVED, Attachments, FileRefused, Shelf, kept_name, size_text
+from mtbot.domain.turn import Address, Attached, Inbound
+
+QUIET_SECONDS = 1.0
+"""An album is complete when nothing of it has come for so long; Telegram sends its parts within a moment."""
+
+LARGEST_ALBUM = 10
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Shelving:
+    """What receiving needs: the channel, the workspace, the most bytes of one file (0: none is taken), today's date."""
+
+    attachments: Attachments
+    shelf: Shelf
+    most: int
+    today: Callable[[], str]
+
+
+class Received:
+    """Has the files of a message kept, and tells what became of them."""
+
+    def __init__(self, shelving: Shelving) -> None:
+        self._shelving = shelving
+
+    async def kept(self, inbound: Inbound) -> tuple[Inbound, tuple[str, ...]]:
+        """The message with its files named in its text, and a sentence for the person about each that was not taken."""
+        lines, faults = [], []
+        for attached in inbound.files:
+            name = kept_name(attached.name, self._shelving.today())
+            try:
+                data = await self._fetched(inbound, attached)
+                where = await self._shelving.shelf.put(inbound.address, name, data)
+            except (FileRefused, ChannelError) as error:
+                why = error.message if isinstance(error, ChannelError) else str(error)
+                faults.append(f"I could not take {attached.name or 'the file'}: {why}")
+                continue
+            of = f", {attached.mime}" if attached.mime else ""
+            lines.append(f"{RECEIVED}{where}{of}, {size_text(len(data))}]")
+        text = "\n".join((*filter(None, (inbound.text,)), *lines))
+        return replace(inbound, text=text, files=()), tuple(faults)
+
+    async def _fetched(self, inbound: Inbound, attached: Attached) -> bytes:
+        most = self._shelving.most
+        if most == 0:
+            raise FileRefused("I take no files here.")
+        if attached.size is not None and attached.size > most:
+            raise FileRefused(f"it has {size_text(attached.size)}, and I take at most {size_text(most)}.")
+        return await self._shelving.attachments.fetch(inbound.address.bot, attached.handle, most)
+
+
+@dataclass(slots=True)
+class _Album:
+    parts: list[Inbound] = field(default_factory=list)
+    more: asyncio.Event = field(default_factory=asyncio.Event)
+    closed: bool = False
+    task: "asyncio.Task[None] | None" = None
+
+
+class Albums:
+    """Collects the parts of an album. ``complete`` is called once with all of them as one message."""
+
+    def __init__(self, complete: Callable[[Inbound], Awaitable[None]], quiet: float = QUIET_SECONDS) -> None:
+        self._complete = complete
+        self._quiet = quiet
+        self._open: dict[Address, tuple[str, _Album]] = {}
+
+    async def add(self, inbound: Inbound) -> None:
+        """Take a part; what is collected of another album in the same place is complete with that."""
+        known = self._open.get(inbound.address)
+        if known is None or known[0] != inbound.album or known[1].parts[0].sender.key != inbound.sender.key:
+            await self.close(inbound.address)
+            known = (inbound.album, _Album())
+            self._open[inbound.address] = known
+        album = known[1]
+        album.parts.append(inbound)
+        if len(album.parts) == LARGEST_ALBUM:
+            await self.close(inbound.address)
+        elif album.task is None:
+            album.task = asyncio.create_task(self._wait(inbound.address, album))
+        else:
+            album.more.set()
+
+    async def close(self, address: Address) -> None:
+        """Nothing more of an album comes in that place: whatever is said next there comes after it."""
+        known = self._open.pop(address, None)
+        if known is not None:
+            album = known[1]
+            album.closed = True
+            album.more.set()
+            await self._complete(merged(album.parts))
+
+    async def _wait(self, address: Address, album: _Album) -> None:
+        while not album.closed:
+            album.more.clear()
+            try:
+                async with asyncio.timeout(self._quiet):
+                    await album.more.wait()
+            except TimeoutError:
+                if not album.closed:
+                    await self._by_itself(address)
+                return
+
+    async def _by_itself(self, address: Address) -> None:
+        """Close it with nobody waiting; what goes wrong is logged, and its updates come again at the next start."""
+        try:
+            await self.close(address)
+        except MtclawError as error:
+            _log.error("intake.album_failed", code=error.code, error=str(error))
+
+    def abandon(self) -> None:
+        """Forget what is not complete; its updates are on disk and come again."""
+        for _, album in self._open.values():
+            album.closed = True
+            if album.task is not None:
+                album.task.cancel()
+        self._open.clear()
+
+
+def merged(parts: Sequence[Inbound]) -> Inbound:
+    """The parts as one message: every caption, every file, every update."""
+    first = parts[0]
+    others = tuple(part.ref.update for part in parts[1:] if part.ref.update is not None)
+    return replace(
+        first,
+        text="\n".join(part.text for part in parts if part.text),
+        files=tuple(file for part in parts for file in part.files),
+        addressed=any(part.addressed for part in parts),
+        quoted=next((part.quoted for part in parts if part.quoted is not None), None),
+        ref=replace(first.ref, also=others),
+        album="",
+    )
