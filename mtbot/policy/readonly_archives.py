@@ -69,7 +69,14 @@ ARCHIVES: tuple[AllowRule, ...] = (
         program="tar",
         environment=(("TAR_OPTIONS", ""),),
         why="lists an archive",
-        permits=("tar -tf a.tar", "tar tvf a.tar.gz", "tar -tvzf a.tgz x", "tar -t --file=a.tar", "tar -ztf a.tar.gz"),
+        permits=(
+            "tar -tf a.tar",
+            "tar -tv -f a.tar",
+            "tar tvf a.tar.gz",
+            "tar -tvzf a.tgz x",
+            "tar -t --file=a.tar",
+            "tar -ztf a.tar.gz",
+        ),
         refuses=(
             "tar -xf a.tar",
             "tar -tf a.tar --to-command=sh",

@@ -2,11 +2,12 @@
 
 import pytest
 
+from mtbot.policy.effects import prepare
 from mtbot.policy.evaluate import evaluate
 from mtbot.policy.explain import card_lines, explained, short_name
 from mtbot.policy.readonly import PACKS
 from mtbot.policy.ruleset import RuleSet
-from tests.unit.policy.calls import facts_of, prepared_of
+from tests.unit.policy.calls import WRITE, call_of, facts_of, prepared_of
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,14 @@ def test_a_question_counts_and_names_the_commands() -> None:
     prepared = prepared_of("; ".join(f"prog{number}" for number in range(8)))
     (line,) = card_lines(prepared, facts_of(prepared))
     assert line == "8 commands: prog0, prog1, prog2, prog3, prog4, prog5 and 2 more"
+
+
+@pytest.mark.parametrize(("arguments", "mode"), [({}, "overwrite"), ({"mode": "append"}, "append")])
+def test_a_question_about_a_file_says_how_it_is_written(arguments: dict[str, str], mode: str) -> None:
+    """What is there already is lost unless the text is appended."""
+    call = call_of("write_file", {"path": "a.txt", "content": "x", **arguments})
+    prepared = prepare(call, WRITE, RuleSet())
+    assert card_lines(prepared, facts_of(prepared)) == (f"mode: {mode}",)
 
 
 def test_a_question_says_what_is_bound_and_what_is_not() -> None:

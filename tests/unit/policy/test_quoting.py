@@ -72,6 +72,8 @@ def test_an_escaped_backtick_does_not_close() -> None:
         ("{rm,-rf,/}", ["rm", "-rf", "/"]),
         ("a{b,c{d,e}}f", ["abf", "acdf", "acef"]),
         ("{1..3}x", ["1x", "2x", "3x"]),
+        ("{3..1}", ["3", "2", "1"]),
+        ("{1..c}", ["1", "c"]),
         ("{c..a}", ["c", "b", "a"]),
         ("{,x}", ["", "x"]),
         ("E{V,}IL", ["EVIL", "EIL"]),

@@ -5,8 +5,8 @@ import shlex
 import pytest
 
 from mtbot.policy.reading_values import UNKNOWN, SimpleCommand, Word
-from mtbot.policy.unwrap import git_subcommand, unwrap
-from mtbot.policy.unwrap_code import InnerText
+from mtbot.policy.unwrap import MAX_FED, git_subcommand, unwrap
+from mtbot.policy.unwrap_code import InnerText, InnerWords
 
 
 def _inside(text: str, stdin: str | None = None) -> list[str]:
@@ -131,6 +131,13 @@ def test_a_wrapper_gives_what_it_runs(text: str, expected: list[str]) -> None:
 def test_a_known_input_is_read_by_those_that_run_it(text: str, expected: list[str]) -> None:
     """Here-documents, here-strings and echoes into a shell are program texts."""
     assert _inside(text, "rm x") == expected
+
+
+def test_words_past_the_bound_of_a_known_input_are_unknown() -> None:
+    """`xargs env` may find its program there."""
+    (inner,) = unwrap(SimpleCommand((Word("xargs"), Word("env"))), "A=1 " * MAX_FED + "rm -rf /")
+    assert isinstance(inner, InnerWords)
+    assert (len(inner.argv), inner.argv[-1]) == (MAX_FED + 2, Word(UNKNOWN, dynamic=True))
 
 
 def test_env_hands_its_names_on() -> None:
