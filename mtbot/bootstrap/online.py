@@ -82,7 +82,7 @@ def build_gateway(engine: Engine) -> "Running":
         engine.loaded.clock, engine.loaded.redactor, ways, RandomNames().token, engine.wake, intake.admits
     )
     intake.edits = EditOffers(stores.edits, stores.inbox, engine.lanes, edit_frame)
-    intake.received = Received(
+    intake.files.received = Received(
         Shelving(
             ways,
             WorkspaceShelf(lambda address: engine.profiles.of(address).settings.agent.workspace),
@@ -202,7 +202,7 @@ class Running:
 
     async def _close(self) -> None:
         await self.scheduler.close()
-        self.intake.close()
+        self.intake.files.close()
         for bot in self._ways.bots.values():
             await bot.transport.close()
         await self._engine.close()

@@ -41,7 +41,7 @@ from mtbot.gateway.commands import NOT_WRITTEN_YET, Commands
 from mtbot.gateway.edits import EditOffers
 from mtbot.gateway.lanes import Lanes, Offered
 from mtbot.gateway.places import Places
-from mtbot.gateway.received import Albums, Received
+from mtbot.gateway.received import FileMessages
 from mtbot.policy.people import Admission, People
 
 
@@ -70,7 +70,7 @@ class Intake:
     """Takes in one inbound at a time.
 
     ``on_notice`` acts on a button of a cut-off notice and says what it did; ``edits`` deals with edited messages;
-    ``received`` keeps the files of a message.
+    ``files`` has those of a message kept before a turn begins with it.
     """
 
     def __init__(
@@ -84,8 +84,7 @@ class Intake:
         self._back = back
         self.ignored: Counter[Admission] = Counter()
         self.edits: EditOffers | None = None
-        self.received: Received | None = None
-        self._albums = Albums(self._with_files)
+        self.files = FileMessages(self._text, self._say, self._done)
         self.on_notice: Callable[[Inbound, str, str], Awaitable[str]] = _no_notice
 
     def admits(self, inbound: Inbound) -> bool:
@@ -130,7 +129,7 @@ class Intake:
             await self._done(inbound)
             await self._command(inbound)
         else:
-            await self._message(inbound)
+            await self.files.take(inbound)
 
     async def _edit(self, inbound: Inbound) -> None:
         """An edit runs nothing: a text is offered to be used, a command is not, because it is said again as easily."""
@@ -151,38 +150,6 @@ class Intake:
             await self._note(inbound, "You are not on the list of this chat.")
         if admission is Admission.UNKNOWN_GROUP:
             await self._frame.places.stranger(inbound.address.bot, inbound.address.chat)
-
-    def wait_for_albums(self, seconds: float) -> None:
-        """How long an album may be silent before it counts as complete."""
-        self._albums = Albums(self._with_files, seconds)
-
-    def close(self) -> None:
-        """Nothing more is taken in; the parts of an album that is not complete yet stay for the next start."""
-        self._albums.abandon()
-
-    async def _message(self, inbound: Inbound) -> None:
-        """A message of a person; the files of one are kept before a turn begins with it."""
-        if inbound.album:
-            await self._albums.add(inbound)
-            return
-        await self._albums.close(inbound.address)
-        await self._with_files(inbound)
-
-    async def _with_files(self, inbound: Inbound) -> None:
-        if not inbound.addressed or (not inbound.files and not inbound.unusable):
-            await self._text(inbound)
-            return
-        told: tuple[str, ...] = ()
-        if inbound.files and self.received is not None:
-            inbound, told = await self.received.kept(inbound)
-        if inbound.unusable:
-            told = (*told, f"I can't do anything with {inbound.unusable}. Please write, or send it as a file.")
-        if told:
-            await self._say(inbound, "\n".join(told))
-        if inbound.text:
-            await self._text(inbound)
-        else:
-            await self._done(inbound)
 
     async def _text(self, inbound: Inbound) -> None:
         if inbound.kind is InboundKind.COMMAND:

@@ -131,6 +131,57 @@ class Albums:
         self._open.clear()
 
 
+class FileMessages:
+    """Messages on their way to a turn. ``text`` begins one, ``say`` tells the person, ``done`` closes a message.
+
+    ``received`` keeps files; without it there is no place for them, and only the words count.
+    """
+
+    def __init__(
+        self,
+        text: Callable[[Inbound], Awaitable[None]],
+        say: Callable[[Inbound, str], Awaitable[None]],
+        done: Callable[[Inbound], Awaitable[None]],
+    ) -> None:
+        self._text = text
+        self._say = say
+        self._done = done
+        self._albums = Albums(self._whole)
+        self.received: Received | None = None
+
+    def wait(self, seconds: float) -> None:
+        """How long an album may be silent before it counts as complete."""
+        self._albums = Albums(self._whole, seconds)
+
+    def close(self) -> None:
+        """Nothing more is taken in; the parts of an album that is not complete yet stay for the next start."""
+        self._albums.abandon()
+
+    async def take(self, inbound: Inbound) -> None:
+        """A message of a person, or a part of one; what was collected of an album there comes before it."""
+        if inbound.album:
+            await self._albums.add(inbound)
+            return
+        await self._albums.close(inbound.address)
+        await self._whole(inbound)
+
+    async def _whole(self, inbound: Inbound) -> None:
+        if not inbound.addressed or (not inbound.files and not inbound.unusable):
+            await self._text(inbound)
+            return
+        told: tuple[str, ...] = ()
+        if inbound.files and self.received is not None:
+            inbound, told = await self.received.kept(inbound)
+        if inbound.unusable:
+            told = (*told, f"I can't do anything with {inbound.unusable}. Please write, or send it as a file.")
+        if told:
+            await self._say(inbound, "\n".join(told))
+        if inbound.text:
+            await self._text(inbound)
+        else:
+            await self._done(inbound)
+
+
 def merged(parts: Sequence[Inbound]) -> Inbound:
     """The parts as one message: every caption, every file, every update."""
     first = parts[0]

@@ -54,7 +54,7 @@ async def test_an_album_is_one_turn(tmp_path: Path) -> None:
 async def test_an_album_that_a_restart_cuts_is_one_turn_afterwards(tmp_path: Path) -> None:
     """Its parts are on disk before anything waits for the others."""
     async with open_stage(tmp_path, (say("Nice."), say("Yes."))) as stage:
-        stage.running.intake.wait_for_albums(3600)
+        stage.running.intake.files.wait(3600)
         await stage.telegram.album(CHIEF, None, [PDF, PDF], "two of them")
         await stage.telegram.wait_for(lambda sim: not sim.bot().queue.pending, 10)
         await stage.restart()
