@@ -22,6 +22,12 @@ _EXPANSION = re.compile(r"\$\{[A-Za-z0-9_:=+?#%/.,^@*!~\[\]-]*\}")
 PLAIN_KINDS = frozenset({"list", "pipeline", "command", "word", "operator", "pipe", "redirect"})
 
 
+_SUBSTITUTIONS = frozenset({"commandsubstitution", "processsubstitution"})
+
+_HOLDS_PARTS_ONLY = frozenset({"word", "command", "list", "pipeline", "operator", "pipe"})
+"""Kinds that keep no child under a name of its own."""
+
+
 class _Node(Protocol):
     """The part of bashlex's nodes that is used here (they are built with free attributes)."""
 
@@ -43,12 +49,21 @@ def read(text: str) -> BashlexReading | Unread:
         # bashlex looks for the brace within one word and starts the word again, for ever, when there is none
         return Unread("an expansion that bashlex may never finish")
     try:
-        # a here-document that ends without a newline is a parsing error otherwise
-        roots = cast("list[_Node]", bashlex.parse(text + "\n"))
-        return _collect(roots)
+        return _collect(_roots(text))
     except Exception as error:  # noqa: BLE001 - bashlex raises AttributeError, NotImplementedError, RecursionError
         # and its own errors on valid bash; a reader that fails only forbids allow, so the failure is the answer
         return Unread(f"{type(error).__name__}: {error}"[:200])
+
+
+def _roots(text: str) -> list[_Node]:
+    """The top-level nodes, as `bashlex.parse` gives them; for one line that is one node it is asked for less work."""
+    # a here-document that ends without a newline is a parsing error otherwise
+    ended = text + "\n"
+    if "\n" not in text and "<<" not in text:
+        root = cast("_Node", bashlex.parsesingle(ended))
+        if root.pos[1] + 1 == len(ended):
+            return [root]
+    return cast("list[_Node]", bashlex.parse(ended))
 
 
 def _collect(roots: list[_Node]) -> BashlexReading:
@@ -59,7 +74,7 @@ def _collect(roots: list[_Node]) -> BashlexReading:
     while stack:
         node, depth = stack.pop()
         if node.kind == "command":
-            words = [part for part in _parts(node) if part.kind == "word"]
+            words = [part for part in node.__dict__.get("parts", ()) if part.kind == "word"]
             if depth == 0:
                 argvs.append(tuple(str(getattr(part, "word", "")) for part in words))
             if words:
@@ -67,17 +82,17 @@ def _collect(roots: list[_Node]) -> BashlexReading:
                 found.append(RawCommand(node.pos[0], node.pos[1], spans, depth=depth))
         if node.kind not in PLAIN_KINDS:
             plain = False
-        inner = node.kind in ("commandsubstitution", "processsubstitution")
-        stack.extend([(child, depth + inner) for child in reversed(_parts(node))])
+        children = _parts(node)
+        if children:
+            inner = depth + (node.kind in _SUBSTITUTIONS)
+            stack.extend([(child, inner) for child in reversed(children)])
     return BashlexReading(tuple(argvs), plain, tuple(found))
 
 
 def _parts(node: _Node) -> list[_Node]:
     """The children of a node, wherever its kind keeps them."""
-    children: list[_Node] = list(getattr(node, "parts", None) or ())
-    children.extend(getattr(node, "list", None) or ())
-    for name in ("command", "output", "heredoc", "body"):
-        child = getattr(node, name, None)
-        if hasattr(child, "kind"):
-            children.append(cast("_Node", child))
+    held = node.__dict__
+    children: list[_Node] = [*(held.get("parts") or ()), *(held.get("list") or ())]
+    if node.kind not in _HOLDS_PARTS_ONLY:
+        children += [held[name] for name in ("command", "output", "heredoc", "body") if hasattr(held.get(name), "kind")]
     return children

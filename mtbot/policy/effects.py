@@ -3,7 +3,7 @@
 A text is read once per call; what was read travels in ``Prepared`` to every stage.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from mtbot.domain.call import Access, Call, ToolSpec
@@ -95,23 +95,26 @@ def prepare(call: Call, spec: ToolSpec, rules: RuleSet) -> Prepared:
         return Prepared(call, spec, rules, Wants())
     found = readings.read(call.command)
     literal = lex(call.command)
-    wants = Wants()
-    if isinstance(literal, Literal):
-        asked = allow.wanted(literal, rules.allow)
-        wants = Wants(asked.directory, asked.paths, asked.trees, asked.repository)
+    asked = allow.wanted(literal, rules.allow) if isinstance(literal, Literal) else allow.Wanted()
+    paths, trees, cut = asked.paths, asked.trees, False
     scripts, unbound = _scripts(found.commands, here=_stays(found.commands, literal))
     programs = tuple(dict.fromkeys(c.argv[0].text for c in found.commands if c.argv and not c.argv[0].dynamic))
     if rules.denied_paths:
         words = dict.fromkeys(w.text for c in found.commands for w in (*c.argv, *(r.target for r in c.redirects)))
-        paths = tuple(dict.fromkeys((*wants.paths, *words)))
+        paths = tuple(dict.fromkeys((*paths, *words)))
         if len(paths) > MAX_WORDS:
             # it is refused as it is; what would have been looked up for a rule needs no look
-            wants = replace(wants, trees=(), cut=True)
-        wants = replace(wants, paths=paths[:MAX_WORDS])
-    if rules.denied_commands and len(programs) > MAX_PROGRAMS:
-        wants = replace(wants, cut=True)
-    unbound += scripts[MAX_SCRIPTS : MAX_SCRIPTS + _MAX_NAMED]
-    wants = replace(wants, programs=programs[:MAX_PROGRAMS], scripts=scripts[:MAX_SCRIPTS], unbound=unbound)
+            paths, trees, cut = paths[:MAX_WORDS], (), True
+    wants = Wants(
+        directory=asked.directory,
+        paths=paths,
+        trees=trees,
+        repository=asked.repository,
+        programs=programs[:MAX_PROGRAMS],
+        scripts=scripts[:MAX_SCRIPTS],
+        unbound=unbound + scripts[MAX_SCRIPTS : MAX_SCRIPTS + _MAX_NAMED],
+        cut=cut or (bool(rules.denied_commands) and len(programs) > MAX_PROGRAMS),
+    )
     return Prepared(call, spec, rules, wants, found, literal)
 
 

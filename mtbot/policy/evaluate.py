@@ -20,7 +20,7 @@ from mtbot.domain.call import (
     ToolSource,
     Verdict,
 )
-from mtbot.domain.process import CONTAINED
+from mtbot.domain.process import CONTAINED, HOST
 from mtbot.policy import allow, deny, sensitive
 from mtbot.policy.allow_rule import Role
 from mtbot.policy.classify import NOT_CONTAINED, floor
@@ -66,7 +66,7 @@ def _command(prepared: Prepared, facts: Facts) -> Decision:
         return decision
     if facts.profile == UNCONTAINED and prepared.rules.require_containment:
         return _required(prepared, Stage.MODE)
-    return replace(decision, profile=facts.profile)
+    return decision if decision.profile == facts.profile else replace(decision, profile=facts.profile)
 
 
 def _denied(prepared: Prepared, found: Denial) -> Decision:
@@ -128,7 +128,12 @@ def _allowed(prepared: Prepared, facts: Facts) -> Decision | str:
     if isinstance(verdict, allow.NotAllowed):
         named = verdict.kind is allow.WhyNot.NO_RULE and verdict.command
         return f'no rule allows "{short_name(verdict.command)}"' if named else verdict.reason
-    decision = Decision(
+    profile = HOST
+    if verdict.needs.contained or verdict.needs.confinable:
+        if not facts.containment_ready and prepared.rules.require_containment:
+            return _required(prepared, Stage.ALLOW)
+        profile = CONTAINED if facts.containment_ready else UNCONTAINED
+    return Decision(
         Verdict.RUN,
         Stage.ALLOW,
         ", ".join(dict.fromkeys(rule.id for rule in verdict.rules)),
@@ -136,15 +141,9 @@ def _allowed(prepared: Prepared, facts: Facts) -> Decision | str:
         prepared.commands,
         runs=verdict.runs,
         environment=verdict.environment,
+        profile=profile,
         needs=_needs(verdict, facts),
     )
-    if not (verdict.needs.contained or verdict.needs.confinable):
-        return decision
-    if facts.containment_ready:
-        return replace(decision, profile=CONTAINED)
-    if prepared.rules.require_containment:
-        return _required(prepared, Stage.ALLOW)
-    return replace(decision, profile=UNCONTAINED)
 
 
 def _needs(allowed: allow.Allowed, facts: Facts) -> CallNeeds:
@@ -168,7 +167,8 @@ def _required(prepared: Prepared, stage: Stage) -> Decision:
 
 
 def _by_mode(prepared: Prepared, facts: Facts, why_not: str) -> Decision:
-    asking = replace(_ask(prepared, Stage.MODE, why_not), permit_hint=_permit_hint(prepared))
+    hint = _permit_hint(prepared)
+    asking = Decision(Verdict.ASK, Stage.MODE, None, why_not, prepared.commands, permit_hint=hint)
     if prepared.rules.mode is not Mode.AUTO or not facts.attended:
         return asking
     held = floor(prepared, facts)

@@ -6,6 +6,7 @@ expansion, five separators and three fixed redirects. A refusal is no judgement 
 that a rule alone cannot let it run.
 """
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -13,10 +14,10 @@ from mtbot.policy.words import words
 
 MAX_BYTES = 4096
 
-_BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=,@%+^-")
+_BARE = re.compile(r"[A-Za-z0-9_./:=,@%+^-]+")
 _PROGRAM_START = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./")
 _PROGRAM = _PROGRAM_START | frozenset("+-")
-_PRINTABLE = frozenset(chr(code) for code in range(0x20, 0x7F)) | frozenset("\t\n")
+_NOT_PRINTABLE = re.compile(r"[^\x20-\x7e\t\n]")
 _NOT_IN_DOUBLE_QUOTES = frozenset("$`\\!")
 _BLANK = frozenset(" \t")
 _ENDS_A_REDIRECT = _BLANK | frozenset(";\n|&")
@@ -43,6 +44,9 @@ class Redirect(StrEnum):
     ERR_TO_OUT = "2>&1"
     ERR_TO_NULL = "2>/dev/null"
     OUT_TO_NULL = ">/dev/null"
+
+
+_REDIRECTS = tuple(Redirect)
 
 
 class NotLiteralReason(StrEnum):
@@ -125,9 +129,9 @@ def lex(text: str) -> Literal | NotLiteral:
     """Read a whole text; never raises, and answers in time linear in the text."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         return NotLiteral(NotLiteralReason.TOO_LONG)
-    for at, character in enumerate(text):
-        if character not in _PRINTABLE:
-            return NotLiteral(NotLiteralReason.CHARACTER, at)
+    strange = _NOT_PRINTABLE.search(text)
+    if strange is not None:
+        return NotLiteral(NotLiteralReason.CHARACTER, strange.start())
     reader = _Reader(text)
     try:
         commands = reader.read()
@@ -138,7 +142,7 @@ def lex(text: str) -> Literal | NotLiteral:
 
 def quote(word: str) -> str:
     """A word in its canonical spelling: bare where every character is inert, else in single quotes."""
-    if word and all(character in _BARE for character in word):
+    if _BARE.fullmatch(word) is not None:
         return word
     return "'" + word.replace("'", "'\"'\"'") + "'"
 
@@ -199,7 +203,7 @@ class _Reader:
                 self._at += 1
             elif character in ";\n&|":
                 self._take_separator()
-            elif (redirect := self._redirect_here()) is not None:
+            elif character in "2>" and (redirect := self._redirect_here()) is not None:
                 self._take_redirect(redirect)
             else:
                 self._take_word()
@@ -226,7 +230,7 @@ class _Reader:
         return Separator(two[0])
 
     def _redirect_here(self) -> Redirect | None:
-        for redirect in Redirect:
+        for redirect in _REDIRECTS:
             if self._text.startswith(redirect, self._at):
                 end = self._at + len(redirect)
                 if end == len(self._text) or self._text[end] in _ENDS_A_REDIRECT:
@@ -249,9 +253,9 @@ class _Reader:
             if character in "'\"":
                 pieces.append(self._quoted(character))
                 quoted = True
-            elif character in _BARE:
-                pieces.append(character)
-                self._at += 1
+            elif (bare := _BARE.match(self._text, self._at)) is not None:
+                pieces.append(bare.group())
+                self._at = bare.end()
             elif character in _BLANK or character in ";\n&|":
                 break
             else:

@@ -47,6 +47,10 @@ class Context:
     environment: tuple[tuple[str, tuple[str, ...]], ...] = _START
     words_from: frozenset[str] = frozenset()
 
+    def deeper(self, environment: tuple[tuple[str, tuple[str, ...]], ...]) -> Context:
+        """The context of what stands inside a text, under the names that the text sets."""
+        return Context(self.depth + 1, self.via, self.stdin_from, environment, self.words_from)
+
     def inner(self, command: SimpleCommand, inside: InnerText) -> Context:
         """The context of a text that `command` gives to a shell."""
         environment = self.environment

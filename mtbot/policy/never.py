@@ -4,6 +4,8 @@ A pattern over `bash`, `python3` or `xargs` is a pattern over everything; a patt
 an index expression as code. Only a rule that spells out one whole argv can name them.
 """
 
+from functools import lru_cache
+
 from mtbot.policy.words import words
 
 CHANGES_DIRECTORY = frozenset({"cd", "pushd", "popd", "dirs"})
@@ -49,6 +51,7 @@ serverless direnv mise asdf nix nix-build nix-shell guix""")
 """Programs that execute, or let be executed, what they find in the directory they run in (build files, hooks, plug-ins)."""
 
 
+@lru_cache(maxsize=512)
 def base_name(program: str) -> str:
     """The last part of a program's path, without a version: `/usr/bin/python3.11` is `python`."""
     name = program.rsplit("/", 1)[-1].lower()
@@ -56,6 +59,7 @@ def base_name(program: str) -> str:
     return unversioned if unversioned in _VERSIONED else name
 
 
+@lru_cache(maxsize=512)
 def never_by_pattern(program: str) -> str | None:
     """Why a pattern may not allow this program, in words; None when it may."""
     name = base_name(program)

@@ -67,7 +67,12 @@ def _examples_of(program: str, texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _matcher(subcommands: tuple[Argv, ...], before: Grammar, rest: Grammar) -> Matcher:
+    first_words = frozenset(subcommand[0] for subcommand in subcommands if subcommand)
+    alone = () in subcommands
+
     def match(argv: Argv) -> Match | None:
+        if not alone and first_words.isdisjoint(argv):
+            return None
         for subcommand in subcommands:
             for end, leading in _splits(argv, 1, subcommand, before):
                 following = rest.match(argv[end:])

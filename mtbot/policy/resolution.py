@@ -74,7 +74,7 @@ class Frame:
         """Resolve every command of the reading into `sink`; returns the base names of all programs found."""
         context = self._context
         known = self._names.environment() if self._reading.assignments or self._reading.loops else context.environment
-        self._inner_context = replace(context, depth=context.depth + 1, environment=known)
+        self._inner_context = context.deeper(known)
         self._loose(sink)
         subscripts(self._text, self._inner_context, sink)
         self._run_later(sink)

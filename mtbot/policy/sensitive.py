@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 from mtbot.policy.words import words
 
@@ -175,7 +175,7 @@ _SECRETS_OF_THE_KERNEL = frozenset(
 
 def is_sensitive(path: str, places: Places) -> bool:
     """Whether an absolute, resolved path is sensitive itself or lies in a sensitive place; a path that is neither absolute nor resolved is."""
-    parts = tuple(part for part in path.lower().split("/") if part)
+    parts = tuple([part for part in path.lower().split("/") if part])
     if not path.startswith("/") or ".." in parts or "." in parts or "\0" in path:
         return True
     lowered = "/" + "/".join(parts)
@@ -183,11 +183,9 @@ def is_sensitive(path: str, places: Places) -> bool:
         return True
     if parts and parts[0] in ("proc", "dev") and _is_sensitive_pseudo_file(lowered, parts):
         return True
-    if any(part in _DIRECTORY_NAMES for part in parts):
-        return True
-    if any(f"{first}/{second}" in _DIRECTORY_NAMES for first, second in pairwise(parts)):
-        return True
-    if any("/".join(three) in _DIRECTORY_NAMES for three in zip(parts, parts[1:], parts[2:], strict=False)):
+    children = [*map("{}/{}".format, parts, parts[1:])]
+    grandchildren = map("{}/{}".format, children, parts[2:])
+    if not _DIRECTORY_NAMES.isdisjoint((*parts, *children, *grandchildren)):
         return True
     if _is_git_control(parts):
         return True

@@ -50,7 +50,7 @@ CUTS: tuple[Cut, ...] = (
         "> MAX_BYTES:\n        return NotLiteral(NotLiteralReason.TOO_LONG)",
         "> 1 << 30:\n        return NotLiteral(NotLiteralReason.TOO_LONG)",
     ),
-    _lexer("characters", "if character not in _PRINTABLE:", "if False:"),
+    _lexer("characters", "if strange is not None:", "if False:"),
     _lexer(
         "expansion in double quotes", "if mark == '\"' and not _NOT_IN_DOUBLE_QUOTES.isdisjoint(inner):", "if False:"
     ),

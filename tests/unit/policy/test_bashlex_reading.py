@@ -1,5 +1,7 @@
 """bashlex as a second opinion: its words, its limits, its failures."""
 
+import bashlex
+import bashlex.ast
 import pytest
 
 from mtbot.policy import bashlex_reading
@@ -85,3 +87,26 @@ def test_a_brace_that_ends_in_another_word_is_not_given_to_bashlex(text: str) ->
 def test_an_ordinary_expansion_is_read() -> None:
     """The guard against that loop leaves everyday expansions alone."""
     assert isinstance(bashlex_reading.read("echo ${HOME}/${x:-y} ${a[0]}"), BashlexReading)
+
+
+@pytest.mark.parametrize(
+    "text", ["ls # a", "ls  ", "ls;", "ls &", "ls | wc", "ls\npwd", "cat <<E\nx\nE", "cat <<E\nx\nE\nls"]
+)
+def test_asking_for_less_work_gives_the_same_nodes(text: str) -> None:
+    """One line that is one node is read by itself; whatever is more is read as bashlex reads a whole text."""
+    roots = bashlex.parse(text + "\n")
+    found = bashlex_reading.read(text)
+    assert isinstance(found, BashlexReading)
+    assert [raw.start for raw in found.found] == [node.pos[0] for node in _commands(roots)]
+
+
+def _commands(roots: list[bashlex.ast.node]) -> list[bashlex.ast.node]:
+    found: list[bashlex.ast.node] = []
+
+    class Visitor(bashlex.ast.nodevisitor):  # type: ignore[misc]  # bashlex has no types
+        def visitcommand(self, node: bashlex.ast.node, _: object) -> None:
+            found.append(node)
+
+    for root in roots:
+        Visitor().visit(root)
+    return found
