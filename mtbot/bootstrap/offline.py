@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mtbot.approvals.desk import Desk
     from mtbot.bootstrap.stores import Stores
     from mtbot.storage.engine import Database
+    from mtbot.storage.glance import Glance
     from mtbot.storage.place import Place
 
 
@@ -50,7 +51,7 @@ class Loaded:
 
 def read_settings(path: Path, environ: Mapping[str, str], home: Path) -> Settings:
     """The configuration at ``path``, with rules and schedules checked by those who know them. ConfigError."""
-    from mtbot.config.compile import known_rules, regex_problem
+    from mtbot.config.known import known_rules, regex_problem
     from mtbot.cron.schedule import schedule_problem
 
     return load(path, environ, home, known_rules(), regex_problem=regex_problem, schedule_problem=schedule_problem)
@@ -58,7 +59,7 @@ def read_settings(path: Path, environ: Mapping[str, str], home: Path) -> Setting
 
 def load_all(flag: str | None, log_level: str | None = None, environ: Mapping[str, str] = os.environ) -> Loaded:
     """Find, read and compile the configuration; resolve every secret that is there (``missing`` says what is not)."""
-    from mtbot.config.compile import compile_people
+    from mtbot.config.people import compile_people
     from mtbot.config.service import LogLevel
 
     located = locate(flag, environ, home_directory())
@@ -119,6 +120,13 @@ class Office:
     async def close(self) -> None:
         """Close the database."""
         await self.db.close()
+
+
+def glance(loaded: Loaded) -> "Glance | None":
+    """The record alone, swiftly; None where only ``look`` can open it, or say why nobody can."""
+    from mtbot.storage.glance import Glance
+
+    return Glance.open(place_of(loaded))
 
 
 async def look(loaded: Loaded) -> Office:

@@ -7,8 +7,9 @@ from pathlib import Path
 from mtbot.bootstrap.judge import Judge
 from mtbot.bootstrap.offline import Loaded, look, read_settings
 from mtbot.bootstrap.system import home_directory
-from mtbot.config.compile import known_rules, owner_items
+from mtbot.config.compile import owner_items
 from mtbot.config.edit import add_to_list
+from mtbot.config.known import known_rules
 from mtbot.domain.call import Verdict
 from mtbot.domain.errors import ConfigError, StorageError
 from mtbot.domain.record import EventKind, Word
@@ -36,7 +37,7 @@ class Past:
 
 async def past(loaded: Loaded, since_ms: int = 0) -> tuple[Past, ...]:
     """Every exec call on record since then, oldest first; nothing where there is no database yet. StorageError."""
-    from mtbot.storage.trail import EventFilter
+    from mtbot.storage.events import EventFilter
 
     try:
         office = await look(loaded)

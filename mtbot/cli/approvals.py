@@ -1,7 +1,7 @@
 """``mtclaw approvals``: what was proposed, who decided, how it ended; and ruling from the host."""
 
-import asyncio
-from typing import Any
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 import click
 
@@ -10,6 +10,8 @@ from mtbot.cli.output import csv_out, json_out, moment, table, text_out
 from mtbot.domain.errors import AlreadyDecided, ConsentError, NoSuchApproval
 from mtbot.domain.ids import ApprovalId, CallId
 from mtbot.domain.record import Approval, ApprovalState, Ruling, Via, Word
+
+T = TypeVar("T")
 
 
 @click.group()
@@ -34,7 +36,7 @@ def list_(frame: Frame, /, shape: str | None, **wanted: Any) -> None:  # Any: cl
 
     loaded = frame.load()
     query = query_of(loaded, wanted)
-    lines = asyncio.run(find(loaded, query))
+    lines = find(loaded, query)
     zone = loaded.settings.zone
     headings = ("TIME", "SESSION", "DECISION", "DECIDER", "EXIT", "DURATION", "TRUNC", "COMMAND")
     if shape == "json":
@@ -50,7 +52,7 @@ def list_(frame: Frame, /, shape: str | None, **wanted: Any) -> None:  # Any: cl
 @click.pass_obj
 def show(frame: Frame, ident: str) -> None:
     """One question, or one call by its id, with everything on record about it."""
-    text_out(asyncio.run(_show(frame, ident)))
+    text_out(_wait(_show(frame, ident)))
 
 
 async def _show(frame: Frame, ident: str) -> str:
@@ -80,7 +82,7 @@ async def _show(frame: Frame, ident: str) -> str:
 @click.pass_obj
 def pending(frame: Frame) -> None:
     """The questions that wait for an answer."""
-    text_out(asyncio.run(_pending(frame)))
+    text_out(_wait(_pending(frame)))
 
 
 async def _pending(frame: Frame) -> str:
@@ -108,7 +110,7 @@ def _whole(approval: Approval) -> str:
 @click.pass_obj
 def approve(frame: Frame, ident: str) -> None:
     """Approve a question once."""
-    click.echo(asyncio.run(_rule(frame, ident, ApprovalState.APPROVED, "")))
+    click.echo(_wait(_rule(frame, ident, ApprovalState.APPROVED, "")))
 
 
 @approvals.command()
@@ -117,7 +119,7 @@ def approve(frame: Frame, ident: str) -> None:
 @click.pass_obj
 def deny(frame: Frame, ident: str, reason: str) -> None:
     """Deny a question."""
-    click.echo(asyncio.run(_rule(frame, ident, ApprovalState.DENIED, reason)))
+    click.echo(_wait(_rule(frame, ident, ApprovalState.DENIED, reason)))
 
 
 @approvals.command()
@@ -126,7 +128,7 @@ def deny(frame: Frame, ident: str, reason: str) -> None:
 @click.pass_obj
 def revoke(frame: Frame, ident: str, reason: str) -> None:
     """Take back a question, or a yes that has not run yet."""
-    click.echo(asyncio.run(_rule(frame, ident, ApprovalState.REVOKED, reason)))
+    click.echo(_wait(_rule(frame, ident, ApprovalState.REVOKED, reason)))
 
 
 async def _rule(frame: Frame, ident: str, state: ApprovalState, reason: str) -> str:
@@ -150,3 +152,10 @@ async def _rule(frame: Frame, ident: str, state: ApprovalState, reason: str) -> 
     if InstanceLock(place_of(loaded).lock).holder() is not None:
         return f"approved #{row.id}; the gateway runs it within 5 s"
     return f"approved #{row.id}; it runs when the gateway starts, and lapses at {lapses}"
+
+
+def _wait(work: Coroutine[None, None, T]) -> T:
+    """The result; asyncio is loaded here, because the list does without."""
+    import asyncio
+
+    return asyncio.run(work)

@@ -11,7 +11,7 @@ from mtbot.cli.trails import line_of
 from mtbot.domain.record import EventKind
 from mtbot.redaction.display import terminal_safe
 from mtbot.simulator.values import Message
-from mtbot.storage.trail import EventFilter
+from mtbot.storage.events import EventFilter
 
 HALF_AN_HOUR_MS = 31 * 60_000
 

@@ -1,18 +1,21 @@
 """Which calls ``approvals list`` shows, and finding them page by page, so that a long record costs no more than a short one."""
 
 import re
-from collections.abc import Callable, Mapping
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from typing import Protocol, Self
 
 import click
 
-from mtbot.bootstrap.offline import Loaded, look
+from mtbot.bootstrap.offline import Loaded, Office, glance, look
 from mtbot.cli.trails import Line, line_of
-from mtbot.domain.ids import ChatId, UserId
+from mtbot.domain.ids import CallId, ChatId, UserId
 from mtbot.domain.record import AuditEvent, EventKind
-from mtbot.policy.rule import Patterns, PatternsError
-from mtbot.storage.trail import EventFilter
+from mtbot.policy.people import People
+from mtbot.storage.events import EventFilter
 
 PAGE = 500
 _AGO = re.compile(r"(\d{1,5})([mhdw])").fullmatch
@@ -87,6 +90,8 @@ def _person(loaded: Loaded, text: str) -> str:
 
 
 def _finder(pattern: str) -> Callable[[str], bool]:
+    from mtbot.policy.rule import Patterns, PatternsError
+
     try:
         compiled = Patterns((pattern,))
     except PatternsError as error:
@@ -94,25 +99,75 @@ def _finder(pattern: str) -> Callable[[str], bool]:
     return lambda command: compiled.first_match(command) is not None
 
 
-async def find(loaded: Loaded, query: Query) -> list[Line]:
+class Record(Protocol):
+    """Where the pages come from."""
+
+    def page(self, which: EventFilter, *, before: int | None, limit: int) -> tuple[AuditEvent, ...]:
+        """Events below a sequence number, newest first."""
+
+    def trails_of(self, calls: Sequence[CallId]) -> dict[CallId, tuple[AuditEvent, ...]]:
+        """Everything about each of those calls."""
+
+
+def find(loaded: Loaded, query: Query) -> list[Line]:
     """The calls, newest first. StorageError."""
-    office = await look(loaded)
-    trail = office.stores.trail
+    swift = glance(loaded)
+    if swift is not None:
+        with closing(swift), suppress(sqlite3.Error):
+            return _collect(swift, loaded.people, query)
+    with _Opened(loaded) as record:
+        return _collect(record, loaded.people, query)
+
+
+def _collect(record: Record, people: People, query: Query) -> list[Line]:
     lines: list[Line] = []
     before: int | None = None
-    try:
-        while len(lines) < query.limit:
-            size = PAGE if query.picky else min(PAGE, query.limit - len(lines))
-            page = await trail.page(query.filter, before=before, limit=size)
-            if not page:
-                break
-            trails = await trail.trails_of([event.draft.call for event in page])
-            for event in page:
-                events = trails[event.draft.call]
-                line = line_of(events, loaded.people)
-                if query.takes(line, events):
-                    lines.append(line)
-            before = page[-1].seq
-    finally:
-        await office.close()
+    while len(lines) < query.limit:
+        size = PAGE if query.picky else min(PAGE, query.limit - len(lines))
+        page = record.page(query.filter, before=before, limit=size)
+        if not page:
+            break
+        trails = record.trails_of([event.draft.call for event in page])
+        for event in page:
+            events = trails[event.draft.call]
+            line = line_of(events, people)
+            if query.takes(line, events):
+                lines.append(line)
+        before = page[-1].seq
     return lines[: query.limit]
+
+
+class _Opened:
+    """The record of any database, opened as everything else opens it; owns an event loop."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        import asyncio
+
+        self._loaded = loaded
+        self._runner = asyncio.Runner()
+        self._office: Office | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._office = self._runner.run(look(self._loaded))
+        except BaseException:
+            self._runner.close()
+            raise
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._runner.run(self._open.close())
+        self._runner.close()
+
+    @property
+    def _open(self) -> Office:
+        assert self._office is not None
+        return self._office
+
+    def page(self, which: EventFilter, *, before: int | None, limit: int) -> tuple[AuditEvent, ...]:
+        """As the record gives it."""
+        return self._runner.run(self._open.stores.trail.page(which, before=before, limit=limit))
+
+    def trails_of(self, calls: Sequence[CallId]) -> dict[CallId, tuple[AuditEvent, ...]]:
+        """As the record gives them."""
+        return self._runner.run(self._open.stores.trail.trails_of(calls))

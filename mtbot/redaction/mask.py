@@ -44,9 +44,9 @@ class Redactor:
         self._made: set[str] = set()
         values = sorted({text for value in secrets.values() for text in encodings.worth_hiding(value)})
         sources = [(encodings.pattern_of(value), value.encode("utf-8", "replace")) for value in values]
-        self._exact = Matcher("|".join(source for source, _ in sources), longest=True) if sources else None
+        self._exact = Matcher("|".join(source for source, _ in sources), longest=True).prepared() if sources else None
         self._digits = Digits(value for _, value in sources)
-        self._values = [(Matcher(source), self._fingerprint(value)) for source, value in sources]
+        self._values = [(Matcher(source).prepared(), self._fingerprint(value)) for source, value in sources]
         self._lines = frozenset(line.strip() for value in values if "\n" in value for line in value.splitlines())
         self.longest = max((12 * len(value) for value in values), default=0)
 

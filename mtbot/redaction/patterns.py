@@ -53,31 +53,48 @@ class _Found(Protocol):
 
 
 class Matcher:
-    """A compiled pattern over bytes; `value` is the group that holds the secret."""
+    """A pattern over bytes, compiled at its first use: a command that masks nothing does not pay for the table.
 
-    __slots__ = ("_engine", "_value")
+    `value` is the group that holds the secret.
+    """
+
+    __slots__ = ("_longest", "_made", "_pattern", "_value")
 
     def __init__(self, pattern: str, *, value: int = 0, longest: bool = False) -> None:
-        """Compile; raises `re2.error` when RE2 cannot promise linear time."""
+        self._pattern = pattern
+        self._value = value
+        self._longest = longest
+        self._made: _Engine | None = None
+
+    def prepared(self) -> "Matcher":
+        """Itself, compiled now; raises `re2.error` when RE2 cannot promise linear time."""
+        self._compile()
+        return self
+
+    @property
+    def _engine(self) -> _Engine:
+        return self._made or self._compile()
+
+    def _compile(self) -> _Engine:
         options = re2.Options()
         options.log_errors = False
-        options.max_mem = _MEMORY_OF_MANY if longest else _MEMORY
-        options.longest_match = longest
-        self._engine = cast("_Engine", re2.compile(pattern, options))
-        self._value = value
+        options.max_mem = _MEMORY_OF_MANY if self._longest else _MEMORY
+        options.longest_match = self._longest
+        self._made = cast("_Engine", re2.compile(self._pattern, options))
+        return self._made
 
     def spans(self, data: bytes) -> Iterator[Span]:
         """All matches from left to right; the search goes on where the last value ended."""
-        at = 0
-        while (found := self._engine.search(data, at)) is not None:
+        at, engine = 0, self._engine
+        while (found := engine.search(data, at)) is not None:
             start, end = found.span(self._value)
             yield Span(found.span(0)[0], start, end)
             at = end
 
     def overlapping(self, data: bytes) -> Iterator[Span]:
         """As `spans`, but one value may begin inside another."""
-        at = 0
-        while (found := self._engine.search(data, at)) is not None:
+        at, engine = 0, self._engine
+        while (found := engine.search(data, at)) is not None:
             start, end = found.span(0)
             yield Span(start, start, end)
             at = start + 1

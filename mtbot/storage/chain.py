@@ -10,12 +10,12 @@ from typing import TypeVar
 
 from sqlmodel import Session, bindparam, col, insert, select, update
 
-from mtbot.audit import VERSION, Mark, gap_draft, link
+from mtbot.audit import Mark, gap_draft, link
 from mtbot.domain.errors import RecordUnavailable, StorageError
-from mtbot.domain.ids import ApprovalId, BotName, CallId, ChatId, Digest, SessionId, ThreadId
-from mtbot.domain.record import AuditEvent, EventDraft, EventKind, Via, Word
+from mtbot.domain.record import AuditEvent, EventDraft
 from mtbot.storage.anchor import Anchor, AnchorDamaged
 from mtbot.storage.engine import Database
+from mtbot.storage.events import COLUMNS, event_columns, event_from
 from mtbot.storage.tables import EventRow, HeadRow, MarkRow
 from mtbot.storage.wire import Prepared, Wire
 
@@ -160,70 +160,6 @@ def anchor_mark(host: str) -> str:
     return f"anchor:{host}"
 
 
-def event_columns(event: AuditEvent) -> dict[str, object]:
-    """The columns of a new event, as the drivers take them."""
-    draft = event.draft
-    return {
-        "seq": event.seq,
-        "version": VERSION,
-        "instance": event.instance,
-        "kind": draft.kind.value,
-        "at_ms": draft.at_ms,
-        "session": draft.session,
-        "call": draft.call,
-        "tool": draft.tool,
-        "command": draft.command,
-        "cwd": draft.cwd,
-        "bot": draft.bot,
-        "chat": draft.chat,
-        "thread": draft.thread,
-        "message": draft.message,
-        "requester": draft.requester,
-        "decider": draft.decider,
-        "via": draft.via.value,
-        "digest": draft.digest,
-        "word": draft.word.value,
-        "stage": draft.stage,
-        "rule": draft.rule,
-        "reason": draft.reason,
-        "approval": draft.approval,
-        "profile": draft.profile,
-        "exit_code": draft.exit_code,
-        "duration_ms": draft.duration_ms,
-        "dropped": draft.dropped,
-        "detail": draft.detail,
-        "previous": event.previous,
-        "hash": event.hash,
-    }
-
-
 def event_of(row: EventRow) -> AuditEvent:
     """The event of a row. ValueError if somebody wrote words into it that are none of ours."""
-    draft = EventDraft(
-        kind=EventKind(row.kind),
-        at_ms=row.at_ms,
-        session=SessionId(row.session),
-        call=CallId(row.call),
-        tool=row.tool,
-        command=row.command,
-        cwd=row.cwd,
-        bot=BotName(row.bot),
-        chat=ChatId(row.chat),
-        thread=None if row.thread is None else ThreadId(row.thread),
-        message=row.message,
-        requester=row.requester,
-        decider=row.decider,
-        via=Via(row.via),
-        digest=Digest(row.digest),
-        word=Word(row.word),
-        stage=row.stage,
-        rule=row.rule,
-        reason=row.reason,
-        approval=None if row.approval is None else ApprovalId(row.approval),
-        profile=row.profile,
-        exit_code=row.exit_code,
-        duration_ms=row.duration_ms,
-        dropped=row.dropped,
-        detail=row.detail,
-    )
-    return AuditEvent(row.seq, row.instance, draft, row.previous, row.hash)
+    return event_from([getattr(row, name) for name in COLUMNS])

@@ -1,18 +1,19 @@
 """Which schema a database has, seen by one SELECT, and the road from an older one to ours.
 
 Alembic costs a quarter of a second to import, so it is imported only when there is something to migrate; the order of
-its revisions is repeated here as a tuple, and a test keeps the two equal.
+its revisions is repeated here as a tuple, and a test keeps the two equal. SQLAlchemy is imported where it is used,
+because a glance at the record needs the tuple alone.
 """
 
 import threading
 from enum import StrEnum
 from pathlib import Path
-
-from sqlalchemy import Connection, inspect, text
-from sqlalchemy.exc import DBAPIError
+from typing import TYPE_CHECKING
 
 from mtbot.domain.errors import SchemaError
-from mtbot.storage.tables import Base
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 REVISIONS = ("0001", "0002", "0003")
 """Every revision of the schema, oldest first; the last is the one that this program reads and writes."""
@@ -37,8 +38,13 @@ class Standing(StrEnum):
     FOREIGN = "foreign"
 
 
-def standing(connection: Connection) -> Standing:
+def standing(connection: "Connection") -> Standing:
     """Compare the schema; reads only. SQLAlchemyError if the database cannot be read."""
+    from sqlalchemy import inspect, text  # noqa: PLC0415  see the module's docstring
+    from sqlalchemy.exc import DBAPIError  # noqa: PLC0415  as above
+
+    from mtbot.storage.tables import Base  # noqa: PLC0415  as above
+
     try:
         with connection.begin():
             found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all()  # noqa: S608 - a constant of this module
@@ -68,10 +74,11 @@ def refuse(state: Standing, label: str) -> None:
         )
 
 
-def migrate(connection: Connection) -> None:
+def migrate(connection: "Connection") -> None:
     """Bring the schema to ours in one transaction; safe when two processes do it at once."""
     from alembic import command  # noqa: PLC0415  see the module's docstring
     from alembic.config import Config  # noqa: PLC0415  as above
+    from sqlalchemy import text  # noqa: PLC0415  as above
 
     config = Config()
     config.set_main_option("script_location", str(migrations_directory()).replace("%", "%%"))

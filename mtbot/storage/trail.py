@@ -1,7 +1,6 @@
 """The audit record: appended to, never changed; read in pages, verified as a stream, pruned only from its beginning."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from sqlalchemy import Select, bindparam, delete, exists, func, or_, text, update
@@ -11,16 +10,17 @@ from sqlmodel import Session, col, select
 
 from mtbot.audit import ENDS, ChainFault, ChainReport, Mark, Verifier, prune_draft, settle
 from mtbot.domain.errors import NotUsable, StorageError
-from mtbot.domain.ids import ApprovalId, CallId, ChatId, SessionId
-from mtbot.domain.record import ApprovalState, AuditEvent, EventDraft, EventKind, Word
+from mtbot.domain.ids import ApprovalId, CallId, SessionId
+from mtbot.domain.record import ApprovalState, AuditEvent, EventDraft, EventKind
+from mtbot.storage import events
 from mtbot.storage.anchor import Anchor
 from mtbot.storage.chain import Chain, Pen, anchor_mark, event_of
 from mtbot.storage.engine import Database
+from mtbot.storage.events import CHUNK, COLUMNS, EVERY, EventFilter, Rows, readable
 from mtbot.storage.instance import Instance, provably_dead
 from mtbot.storage.tables import ApprovalRow, EventRow, HeadRow, MarkRow, ParkedRow
 from mtbot.storage.wire import Prepared, Wire
 
-_CHUNK = 500
 _BEGUN = Prepared(
     # the kind is written out, so that the index of starts can answer
     select(EventRow.seq).where(col(EventRow.call) == bindparam("wanted"), text(f"kind = '{EventKind.STARTED}'"))
@@ -38,18 +38,6 @@ _APPROVAL = Prepared(
 )
 _USE = Prepared(update(ApprovalRow).where(col(ApprovalRow.id) == bindparam("wanted")), "used_seq")
 _WIPE = Prepared(update(ParkedRow).where(col(ParkedRow.approval) == bindparam("wanted")), "sealed")
-
-
-@dataclass(frozen=True, slots=True)
-class EventFilter:
-    """Which events a page shows; None means any. ``since_ms`` is inclusive, ``until_ms`` is not."""
-
-    session: SessionId | None = None
-    chat: ChatId | None = None
-    kind: EventKind | None = None
-    word: Word | None = None
-    since_ms: int | None = None
-    until_ms: int | None = None
 
 
 class Trail:
@@ -94,33 +82,13 @@ class Trail:
         return await self._chain.commit_swiftly(bare.at_ms, work)
 
     async def page(
-        self, which: EventFilter = EventFilter(), *, before: int | None = None, limit: int = 50
+        self, which: EventFilter = EVERY, *, before: int | None = None, limit: int = 50
     ) -> tuple[AuditEvent, ...]:
         """At most ``limit`` events with a sequence number below ``before``, newest first. StorageError."""
 
-        def work(session: Session) -> tuple[AuditEvent, ...]:
-            statement = select(EventRow).order_by(col(EventRow.seq).desc()).limit(limit)
-            if which.session is not None:
-                statement = statement.where(EventRow.session == which.session)
-            if which.chat is not None:
-                statement = statement.where(EventRow.chat == which.chat)
-            if which.kind is not None:
-                statement = statement.where(EventRow.kind == which.kind)
-            if which.word is not None:
-                statement = statement.where(EventRow.word == which.word)
-            upper = [one for one in (before, _first_at(session, which.until_ms)) if one is not None]
-            if upper:
-                statement = statement.where(col(EventRow.seq) < min(upper))
-            if which.since_ms is not None:
-                since = _first_at(session, which.since_ms)
-                if since is None:
-                    return ()
-                statement = statement.where(col(EventRow.seq) >= since)
-            return tuple(_event(row) for row in session.exec(statement))
+        return await self._db.read(lambda session: events.page(_rows(session), which, before, limit))
 
-        return await self._db.read(work)
-
-    async def after(self, seq: int, limit: int = _CHUNK) -> tuple[AuditEvent, ...]:
+    async def after(self, seq: int, limit: int = CHUNK) -> tuple[AuditEvent, ...]:
         """At most ``limit`` events behind number ``seq``, oldest first. StorageError."""
         statement = select(EventRow).where(col(EventRow.seq) > seq).order_by(col(EventRow.seq)).limit(limit)
         return await self._db.read(lambda session: tuple(_event(row) for row in session.exec(statement)))
@@ -132,16 +100,7 @@ class Trail:
     async def trails_of(self, calls: Sequence[CallId]) -> dict[CallId, tuple[AuditEvent, ...]]:
         """The same for several calls at once; calls without any event have an empty trail."""
 
-        def work(session: Session) -> dict[CallId, tuple[AuditEvent, ...]]:
-            found: dict[CallId, list[AuditEvent]] = {call: [] for call in calls}
-            # in pieces, because a statement holds only so many values
-            for at in range(0, len(calls), _CHUNK):
-                some = col(EventRow.call).in_(calls[at : at + _CHUNK])
-                for row in session.exec(select(EventRow).where(some).order_by(col(EventRow.seq))):
-                    found[CallId(row.call)].append(_event(row))
-            return {call: tuple(events) for call, events in found.items()}
-
-        return await self._db.read(work)
+        return await self._db.read(lambda session: events.trails(_rows(session), calls))
 
     async def unfinished(self) -> tuple[AuditEvent, ...]:
         """STARTED events without an end whose process on this host is certainly dead, oldest first. StorageError."""
@@ -217,7 +176,7 @@ class Trail:
         after = 0
         while True:
             seen, after, head = await self._db.read(partial(_feed, verifier=verifier, after=after))
-            if seen < _CHUNK:
+            if seen < CHUNK:
                 break
         report = verifier.finish(head)
         if report.whole and complaint:
@@ -269,11 +228,13 @@ class Trail:
         return mark, ""
 
 
+def _rows(session: Session) -> Rows:
+    connection = session.connection()
+    return lambda statement, values: connection.execute(text(statement), dict(values)).tuples()
+
+
 def _event(row: EventRow) -> AuditEvent:
-    try:
-        return event_of(row)
-    except ValueError as fault:
-        raise StorageError(f"event {row.seq} cannot be read: {fault}", hint="see mtclaw audit verify") from fault
+    return readable([getattr(row, name) for name in COLUMNS])
 
 
 def _check_usable(wire: Wire, approval: ApprovalId, draft: EventDraft) -> None:
@@ -287,14 +248,6 @@ def _check_usable(wire: Wire, approval: ApprovalId, draft: EventDraft) -> None:
         raise NotUsable("expired", f"#{approval} has lapsed")
     if (digest, call) != (draft.digest, draft.call):
         raise NotUsable("changed", f"#{approval} was given for something else")
-
-
-def _first_at(session: Session, at_ms: int | None) -> int | None:
-    """The first event, by time, at or after that moment."""
-    if at_ms is None:
-        return None
-    statement = select(EventRow.seq).where(col(EventRow.at_ms) >= at_ms)
-    return session.exec(statement.order_by(col(EventRow.at_ms), col(EventRow.seq)).limit(1)).first()
 
 
 def _open_starts() -> "Select[tuple[EventRow]]":
@@ -311,7 +264,7 @@ def _head(session: Session) -> Mark:
 
 def _feed(session: Session, verifier: Verifier, after: int) -> tuple[int, int, Mark]:
     """Feed the next events; how many, the last of them, and where the record ends on the same view."""
-    statement = select(EventRow).where(col(EventRow.seq) > after).order_by(col(EventRow.seq)).limit(_CHUNK)
+    statement = select(EventRow).where(col(EventRow.seq) > after).order_by(col(EventRow.seq)).limit(CHUNK)
     seen, last = 0, after
     for row in session.exec(statement):
         seen, last = seen + 1, row.seq

@@ -23,7 +23,7 @@ from mtbot.simulator.model import ModelSimulator
 from mtbot.simulator.script import Script, Step
 from mtbot.simulator.telegram import TelegramSimulator
 from mtbot.simulator.values import Person
-from mtbot.storage.trail import EventFilter
+from mtbot.storage.events import EventFilter
 
 CHIEF = Person(1001, "Chief")
 DEPLOY = Person(1002, "Deploy")

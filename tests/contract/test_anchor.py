@@ -10,8 +10,9 @@ from sqlmodel import Session, insert, select
 from mtbot.audit import GENESIS, Mark, link
 from mtbot.simulator.script import call, say
 from mtbot.storage.anchor import Anchor
-from mtbot.storage.chain import event_columns, event_of
+from mtbot.storage.chain import event_of
 from mtbot.storage.engine import Database
+from mtbot.storage.events import event_columns
 from mtbot.storage.place import sqlite_place
 from mtbot.storage.tables import EventRow, HeadRow
 from tests.contract.stage import CHIEF, Setting, Stage, open_stage

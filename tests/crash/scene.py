@@ -17,7 +17,7 @@ from mtbot.simulator.model import ModelSimulator
 from mtbot.simulator.script import Rule, Rulebook, call, say
 from mtbot.simulator.telegram import TelegramSimulator
 from mtbot.simulator.values import Message
-from mtbot.storage.trail import EventFilter
+from mtbot.storage.events import EventFilter
 from tests.contract.stage import CHIEF, Setting, Stage
 
 PROJECT = Path(__file__).parents[2]

@@ -16,10 +16,11 @@ from mtbot.domain.turn import Usage
 from mtbot.storage.chain import Chain
 from mtbot.storage.consent import ConsentStore
 from mtbot.storage.engine import Database
+from mtbot.storage.events import EventFilter
 from mtbot.storage.history import HistoryStore
 from mtbot.storage.instance import this_instance
 from mtbot.storage.place import Place
-from mtbot.storage.trail import EventFilter, Trail
+from mtbot.storage.trail import Trail
 from tests.integration.storage.samples import (
     GROUP,
     MINUTE,
