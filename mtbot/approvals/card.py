@@ -5,6 +5,7 @@ changes only the lines below, so that the chat keeps what was decided.
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mtbot.domain.call import UNCONTAINED, Decision, Outcome, Status
@@ -29,6 +30,9 @@ MAX_LINE = 400
 
 MAX_NAME = 80
 """Characters of a name, and half of those of a list of names or a directory: what follows on the line must be seen."""
+
+MAX_SHOWN = 200
+"""Characters of a line of a status message, which is only looked at."""
 
 MAX_DETAIL = 1200
 """UTF-16 units of all lines about what is in a command."""
@@ -208,6 +212,21 @@ class Cards:
         back = (Choice("↩ Undo", ChoiceAction.UNDO, approval.token),) if outcome.undo else ()
         return approval.card.closed(self._approved(approval, decider, how or ending(outcome)), choices=back)
 
+    def running(self, approval: Approval, decider: str, seconds: float, wrote: str, stop: str) -> Card:
+        """The question while its call runs: for how long, what it last ``wrote``, and a button if ``stop`` is a token."""
+        minutes, rest = divmod(int(seconds), 60)
+        how = f"running {minutes}:{rest:02}" + (f' · "{_cut(_seen(wrote), MAX_NAME)}"' if wrote else "")
+        return approval.card.closed(self._approved(approval, decider, how), choices=_stop(stop))
+
+    def working(self, what: str, seconds: float, wrote: Sequence[str], stop: str) -> Card:
+        """A turn that is worked on: what is done, for how long, the last lines that it wrote."""
+        title = self._line(f"⏳ {_cut(_seen(what), MAX_SHOWN)} · {_took(int(seconds) * 1000 or 1000)}")
+        wrote = [_cut(_seen(line), MAX_SHOWN) for line in wrote]
+        if len(wrote) == 1:
+            quoted = (self._line(f'"{wrote[0]}"'),)
+            return Card(CardKind.NOTICE, title, self._masker.mask(""), quoted, _stop(stop), silent=True)
+        return Card(CardKind.NOTICE, title, self._masker.mask("\n".join(wrote)), (), _stop(stop), silent=True)
+
     def undone(self, approval: Approval, decider: str, by: str, at_ms: int) -> Card:
         """The question after ``by`` brought back what its call had taken away."""
         said = f"↩ Undone by {_cut(_seen(by), MAX_NAME)} {self._clock.clock_text(at_ms)}"
@@ -226,6 +245,10 @@ class Cards:
     def _line(self, text: str) -> SafeText:
         """One line: masked, at most MAX_LINE characters."""
         return self._masker.mask(_cut(" ".join(self._masker.mask(text).splitlines()), MAX_LINE))
+
+
+def _stop(token: str) -> tuple[Choice, ...]:
+    return (Choice("⏹ Stop", ChoiceAction.STOP, token),) if token else ()
 
 
 def _seen(words: str) -> str:

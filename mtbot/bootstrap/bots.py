@@ -20,7 +20,7 @@ from mtbot.domain.errors import (
     Unreachable,
 )
 from mtbot.domain.ids import BotName, ChatId
-from mtbot.domain.record import OutboxItem, OutKind
+from mtbot.domain.record import Card, OutboxItem, OutKind
 from mtbot.domain.turn import Address, SurfaceName
 from mtbot.gateway.commands import Commands
 from mtbot.gateway.intake import Intake
@@ -67,6 +67,14 @@ class BotWays:
         """Hand on."""
         self._of(bot)
         return await self.bots[bot].transport.fetch(handle, most)
+
+    async def show(self, address: Address, card: Card, message: int | None) -> int | None:
+        """Hand on."""
+        return await self._of(address.bot).way.show(self._outward(address), card, message)
+
+    async def remove(self, address: Address, message: int) -> None:
+        """Hand on."""
+        await self._of(address.bot).way.remove(self._outward(address), message)
 
     def working(self, address: Address) -> None:
         """Hand on; terminal and cron turns have no sign."""

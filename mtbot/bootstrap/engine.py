@@ -1,7 +1,7 @@
 """The flow from an inbound to the outbox, built over an open office and a runner; surfaces are added by who needs them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -16,7 +16,8 @@ from mtbot.bootstrap.system import RandomNames
 from mtbot.config.secrets import Secret
 from mtbot.config.settings import ModelRef, Settings
 from mtbot.domain.errors import ConfigError, ProviderKind
-from mtbot.domain.ids import BotName, ChatId, SessionId
+from mtbot.domain.ids import BotName, CallId, ChatId, SafeText, SessionId
+from mtbot.domain.live import Live, Running, Unwatched
 from mtbot.domain.ports import Classifier, Clock, Deliverer, Outbox, Provider, Signs
 from mtbot.domain.record import OutboxItem
 from mtbot.domain.turn import Address, SurfaceName
@@ -112,6 +113,15 @@ class Switchboard:
 
     ways: dict[SurfaceName, Deliverer]
     signs: Signs
+    live: Live = field(default_factory=Unwatched)
+
+    def begins(self, running: Running) -> None:
+        """Pass on."""
+        self.live.begins(running)
+
+    async def ends(self, running: Running) -> None:
+        """Pass on."""
+        await self.live.ends(running)
 
     def working(self, address: Address) -> None:
         """Pass on."""
@@ -187,6 +197,10 @@ class Engine:
         """The configuration."""
         return self.office.loaded
 
+    def tail(self, call: CallId) -> SafeText:
+        """The end of what a running command wrote so far, without a line that may still become a secret."""
+        return self.loaded.redactor.stream().feed(self.machinery.runner.tail(str(call)))
+
     def wake(self) -> None:
         """Something was queued to be said."""
         self.outbox.wake()
@@ -217,6 +231,7 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     )
     names = RandomNames()
     board = Switchboard({}, _NoSigns())
+    gate.live = board
     turns = Turns(
         Agent(gate, profiles.mind, names),
         TurnStores(stores.history, stores.consents, stores.leases, stores.inbox),

@@ -23,6 +23,7 @@ from mtbot.redaction.environment import secret_env_names
 from mtbot.redaction.mask import Redactor
 
 if TYPE_CHECKING:
+    from mtbot.approvals.card import Cards
     from mtbot.approvals.desk import Desk
     from mtbot.bootstrap.stores import Stores
     from mtbot.storage.engine import Database
@@ -116,6 +117,7 @@ class Office:
     db: "Database"
     stores: "Stores"
     desk: "Desk"
+    cards: "Cards"
 
     async def close(self) -> None:
         """Close the database."""
@@ -172,7 +174,7 @@ def _office(loaded: Loaded, db: "Database") -> Office:
         RandomNames(),
         lambda address: round(_open_for(loaded, address) * 1000),
     )
-    return Office(loaded, db, stores, desk)
+    return Office(loaded, db, stores, desk, cards)
 
 
 def _open_for(loaded: Loaded, address: Address) -> float:

@@ -22,12 +22,14 @@ from mtbot.domain.record import InboxRow
 from mtbot.domain.turn import Inbound, SurfaceName
 from mtbot.gate.facts import FactFinder
 from mtbot.gate.undo import Ground, TrashKeeper
+from mtbot.gateway.answers import IntakeFrame
 from mtbot.gateway.commands import About, Commands, CommandStores
 from mtbot.gateway.cut_off import CutOffs, NoticeFrame
 from mtbot.gateway.edits import EditFrame, EditOffers
-from mtbot.gateway.intake import Intake, IntakeFrame, IntakeStores
+from mtbot.gateway.intake import Intake, IntakeStores
 from mtbot.gateway.lifecycle import Gateway, Parts, Service
 from mtbot.gateway.received import Received, Shelving
+from mtbot.gateway.status import Statuses, StatusFrame
 from mtbot.gateway.usage import UsageReport
 from mtbot.tools.shelf import WorkspaceShelf
 
@@ -35,13 +37,17 @@ if TYPE_CHECKING:
     from mtbot.cron.job import Job
     from mtbot.cron.scheduler import Scheduler
 
+STATUS_SECONDS = 2.0
+"""How long a stop waits for status messages to be taken away."""
+
 _log = structlog.get_logger()
 
 
 def build_gateway(engine: Engine) -> "Running":
     """A gateway over ``engine``; ``Running.run`` connects and serves."""
     ways = BotWays(engine.places.outward)
-    engine.board.signs = ways
+    statuses = Statuses(ways, ways, _status_frame(engine))
+    engine.board.signs = engine.board.live = statuses
     engine.board.ways[SurfaceName.PRIVATE] = ways
     engine.board.ways[SurfaceName.GROUP] = ways
     started = time.monotonic()
@@ -77,7 +83,7 @@ def build_gateway(engine: Engine) -> "Running":
     commands.usage = UsageReport(stores.spending, lambda: engine.loaded.settings.budgets.caps, clock, clock.date).of
     cards = CutOffCards(engine.loaded.clock, engine.loaded.redactor, lambda: engine.loaded.people)
     notices = NoticeFrame(engine.loaded.clock, ways, engine.wake, intake.admits)
-    intake.on_notice = CutOffs(stores.trail, stores.outbox, engine.lanes, cards, notices).press
+    intake.presses.on_notice = CutOffs(stores.trail, stores.outbox, engine.lanes, cards, notices).press
     edit_frame = EditFrame(
         engine.loaded.clock, engine.loaded.redactor, ways, RandomNames().token, engine.wake, intake.admits
     )
@@ -90,6 +96,7 @@ def build_gateway(engine: Engine) -> "Running":
             lambda: clock.date(clock.now_ms()),
         )
     )
+    intake.presses.turn_of, running.statuses = statuses.place_of, statuses
     running.intake, running.commands = intake, commands
     running.bots = Bots(engine, ways, intake, commands)
     running.scheduler = build_scheduler(engine)
@@ -98,12 +105,25 @@ def build_gateway(engine: Engine) -> "Running":
     return running
 
 
+def _status_frame(engine: Engine) -> StatusFrame:
+    bots = engine.loaded.settings.channels.telegram.bots
+    return StatusFrame(
+        engine.office.cards,
+        lambda: engine.loaded.people,
+        engine.tail,
+        time.monotonic,
+        RandomNames().token,
+        lambda address: bots[address.bot].verbosity,
+    )
+
+
 class Running:
     """A gateway from its first connection to its end."""
 
     intake: Intake
     commands: Commands
     bots: Bots
+    statuses: Statuses
     trash: TrashKeeper
     scheduler: "Scheduler"
 
@@ -203,6 +223,7 @@ class Running:
     async def _close(self) -> None:
         await self.scheduler.close()
         self.intake.files.close()
+        await self.statuses.close(STATUS_SECONDS)
         for bot in self._ways.bots.values():
             await bot.transport.close()
         await self._engine.close()

@@ -23,6 +23,7 @@ from mtbot.config.values import (
     whole,
 )
 from mtbot.domain.ids import ChatId, UserId
+from mtbot.domain.live import Verbosity
 from mtbot.policy.people import Deciders
 
 EVERY_GROUP: Final = ChatId(0)
@@ -111,6 +112,11 @@ class BotSettings(Section):
     profile: Name | None = key(None, says="Entry of profiles that this bot works under.")
     allow_from: tuple[Person, ...] = key((), says="Who may speak to this bot.")
     approvers: ApproversRule = key(Approvers(), says="Which of the people allowed in a chat may decide its questions.")
+    verbosity: Verbosity = key(
+        Verbosity.NORMAL,
+        says="What a chat sees while work goes on: quiet (typing), normal (what runs, for how long, its last line, a Stop "
+        "button) or verbose (its last lines, and that the model thinks).",
+    )
     groups: Mapping[GroupKey, GroupSettings] = key(
         {}, says='Groups that the bot works in, by id; "*" stands for every other group.'
     )

@@ -153,7 +153,7 @@ class Choice:
 def withdraws(inbound: Inbound) -> bool:
     """Whether it can only stop something: that acts even when the database cannot be written, and twice does no harm."""
     if inbound.kind is InboundKind.PRESS:
-        return inbound.press_token.startswith(f"{ChoiceAction.DENY}.")
+        return inbound.press_token.startswith((f"{ChoiceAction.DENY}.", f"{ChoiceAction.STOP}."))
     return inbound.kind is InboundKind.COMMAND and inbound.command in ("stop", "deny")
 
 

@@ -15,6 +15,7 @@ import structlog
 from mtbot.domain.call import Basis, Call, CallNeeds, Decision, Facts, Outcome, Permit, Stage, Status, Verdict
 from mtbot.domain.errors import NotUsable, ProcessesDown, RecordUnavailable
 from mtbot.domain.ids import ApprovalId, SafeText
+from mtbot.domain.live import Live, Running, Unwatched
 from mtbot.domain.ports import AuditLog, Clock, Masker, Names, Tool
 from mtbot.domain.record import Approval, ApprovalState, AuditEvent, EventDraft
 from mtbot.domain.turn import Address, ToolCall, TurnState
@@ -88,7 +89,10 @@ class _Case:
 
 
 class Gate:
-    """The gate. ``profiles`` gives the profile of an address as the configuration stands at that moment."""
+    """The gate. ``profiles`` gives the profile of an address as the configuration stands at that moment.
+
+    ``live`` is told what runs, for whoever shows it.
+    """
 
     def __init__(
         self,
@@ -106,6 +110,7 @@ class Gate:
         self._clock = clock
         self._masker = masker
         self._events = Events(clock, masker)
+        self.live: Live = Unwatched()
 
     async def submit(self, wanted: ToolCall, state: TurnState, names: Names) -> Done | Waiting:
         """Take a fresh call of the model through the gate. CallStopped if the turn is cancelled while it performs."""
@@ -253,9 +258,13 @@ class Gate:
             targets,
             decision.needs,
         )
+        running = Running(call.id, call.address, self._events.line(call), approval)
+        self.live.begins(running)
         outcome, stopped = await self._let(case.tool, call, permit)
         done = Done(outcome, decision, self._events.line(call), asked=approval is not None)
-        if await self._record_end(draft, event, outcome) or stopped:
+        cut = await self._record_end(draft, event, outcome)
+        _, cancelled = await _to_the_end(self.live.ends(running))
+        if cut or cancelled or stopped:
             raise CallStopped(done)
         return done
 

@@ -16,7 +16,8 @@ from mtbot.gateway.lanes import Halted, Lanes
 from mtbot.policy.people import People
 
 SETTLE_SECONDS = 10.0
-STOP_SECONDS = 5.0
+STOP_SECONDS = 0.95
+"""An answer comes within a second; a program that ignores being asked is killed at about that moment."""
 NOT_WRITTEN_YET = "Denied, and nothing of it will run. It is written down as soon as the database can be written."
 
 
@@ -161,7 +162,7 @@ class Commands:
         if halted.running:
             what = f"`{doing.replace('`', '´')}`" if doing else "what was running"
             ended = await self._lanes.settle(session, STOP_SECONDS)
-            said.append(f"⏹ Stopped: {what}." if ended else f"⏹ Stopping {what}; it has not ended yet.")
+            said.append(f"⏹ Stopped: {what}." if ended else f"⏹ Stopping {what}; it is being killed.")
         if halted.withdrawn:
             said.append(f"⏹ Stopped before it began: {_named(halted.withdrawn)}.")
         if halted.dropped:

@@ -53,11 +53,12 @@ async def test_stop_while_a_command_ignores_being_asked(tmp_path: Path) -> None:
         pipe = stage.workspace / "pipe"
         os.mkfifo(pipe)
         await stage.telegram.say(CHIEF, None, "go")
-        await stage.telegram.shown(CHIEF.id, "Run this on")
+        asked = await stage.telegram.shown(CHIEF.id, "Run this on")
         await stage.telegram.press(CHIEF, "✅ Approve once", CHIEF.id)
         writer = await asyncio.to_thread(os.open, pipe, os.O_WRONLY)
         await stage.telegram.say(CHIEF, None, "/stop")
-        await stage.telegram.shown(CHIEF.id, f"⏹ Stopped: {command}.", timeout=8)
+        answer = await stage.telegram.shown(CHIEF.id, command, after=asked.id, timeout=8)
+        assert answer.text in (f"⏹ Stopped: {command}.", f"⏹ Stopping {command}; it is being killed.")
         os.close(writer)
         await stage.telegram.shown(CHIEF.id, "✅ Approved once by Chief")
         shown = await stage.telegram.wait_for(

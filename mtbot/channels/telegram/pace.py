@@ -16,14 +16,18 @@ class Bucket:
     """``burst`` at once, then ``per_second``."""
 
     def __init__(self, burst: float, per_second: float, now: float) -> None:
-        self._burst = burst
+        self.burst = burst
         self._rate = per_second
         self._level = burst
         self._at = now
 
+    def level(self, now: float) -> float:
+        """How many may be used at once; below nothing when some wait already."""
+        return min(self.burst, self._level + (now - self._at) * self._rate)
+
     def take(self, now: float) -> float:
         """Take one; how many seconds to wait before it may be used."""
-        self._level = min(self._burst, self._level + (now - self._at) * self._rate) - 1
+        self._level = self.level(now) - 1
         self._at = now
         return max(0.0, -self._level / self._rate)
 
@@ -39,6 +43,9 @@ class Pace:
     def delay(self, chat: int) -> float:
         """Take a place for a message to ``chat``; the seconds to wait for it."""
         now = self._now()
+        return max(bucket.take(now) for bucket in (self._all, *self._of(chat, now)))
+
+    def _of(self, chat: int, now: float) -> tuple[Bucket, ...]:
         buckets = self._chats.get(chat)
         if buckets is None:
             buckets = (Bucket(BURST, 1, now), Bucket(18, 1 / 3.2, now)) if chat < 0 else (Bucket(BURST, 1, now),)
@@ -46,7 +53,17 @@ class Pace:
             while len(self._chats) > CHATS_REMEMBERED:
                 self._chats.popitem(last=False)
         self._chats.move_to_end(chat)
-        return max(bucket.take(now) for bucket in (self._all, *buckets))
+        return buckets
+
+    def spare(self, chat: int) -> bool:
+        """Take a place for something that may as well be left out; False, and nothing taken, when places are short."""
+        now = self._now()
+        buckets = (self._all, *self._of(chat, now))
+        if any(bucket.level(now) < bucket.burst / 2 for bucket in buckets):
+            return False
+        for bucket in buckets:
+            bucket.take(now)
+        return True
 
     async def wait(self, chat: int) -> None:
         """Wait for a place."""

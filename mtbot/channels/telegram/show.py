@@ -7,7 +7,14 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 
-from aiogram.methods import AnswerCallbackQuery, EditMessageText, SendChatAction, SendDocument, SendMessage
+from aiogram.methods import (
+    AnswerCallbackQuery,
+    DeleteMessage,
+    EditMessageText,
+    SendChatAction,
+    SendDocument,
+    SendMessage,
+)
 from aiogram.types import (
     BufferedInputFile,
     InlineKeyboardButton,
@@ -130,10 +137,29 @@ class TelegramWay:
             return False
         return False
 
+    async def show(self, address: Address, card: Card, message: int | None) -> int | None:
+        """A status card, new or in place of ``message``; None if the chat's pace has no room to spare for it."""
+        if not self._pace.spare(int(address.chat)):
+            return None
+        if message is not None:
+            await self._change(address, card, message)
+            return message
+        item = OutboxItem(OutKind.NOTICE, address, card=card, silent=True)
+        return await self._post(item, card_part(card), quote=None, buttons=keyboard(card.choices))
+
+    async def remove(self, address: Address, message: int) -> None:
+        """Delete a message of our own."""
+        await self._transport.call(DeleteMessage(chat_id=int(address.chat), message_id=message))
+
     async def _send(
         self, item: OutboxItem, part: Part, *, quote: int | None, buttons: InlineKeyboardMarkup | None = None
     ) -> int:
         await self._pace.wait(int(item.address.chat))
+        return await self._post(item, part, quote=quote, buttons=buttons)
+
+    async def _post(
+        self, item: OutboxItem, part: Part, *, quote: int | None, buttons: InlineKeyboardMarkup | None
+    ) -> int:
         method = SendMessage(
             chat_id=int(item.address.chat),
             message_thread_id=item.address.thread,
@@ -178,6 +204,9 @@ class TelegramWay:
 
     async def _edit(self, address: Address, card: Card, message: int) -> None:
         await self._pace.wait(int(address.chat))
+        await self._change(address, card, message)
+
+    async def _change(self, address: Address, card: Card, message: int) -> None:
         part = card_part(card)
         method = EditMessageText(
             chat_id=int(address.chat),

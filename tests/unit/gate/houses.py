@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from mtbot.domain.call import Call, Outcome, Permit, Risk, Status, ToolDefault, ToolSpec
 from mtbot.domain.ids import ApprovalId, CallId, SafeText
+from mtbot.domain.live import Live
 from mtbot.domain.ports import Tool
 from mtbot.domain.record import AuditEvent, EventDraft, EventKind
 from mtbot.domain.turn import Address, ToolCall, TurnState
@@ -105,6 +106,7 @@ class House:
     tools: Mapping[str, Tool] | None = None
     attended: bool | None = None
     denied: tuple[str, ...] = ()
+    live: Live | None = None
 
     def __post_init__(self) -> None:
         self.log = Log(self.office)
@@ -123,7 +125,9 @@ class House:
         judges = Judges(self.office.desk(), lambda: self.office.people, self.classifier)
         world = HostWorld(home=home, path=("/usr/bin", "/bin"), places=rules.places)
         consent = Consent(judges, self.log, self.office.clock, REDACTOR)
-        return Gate(profile, FactFinder(world), consent, self.log, self.office.clock, REDACTOR)
+        gate = Gate(profile, FactFinder(world), consent, self.log, self.office.clock, REDACTOR)
+        gate.live = self.live or gate.live
+        return gate
 
     async def submit(self, command: str = "touch x", address: Address = PRIVATE) -> Done | Waiting:
         """A fresh call."""

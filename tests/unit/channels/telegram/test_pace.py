@@ -82,3 +82,30 @@ async def test_waiting_waits_as_long_as_it_must(monkeypatch: pytest.MonkeyPatch)
     for _ in range(BURST + 1):
         await pace.wait(1)
     assert slept == [1.0]
+
+
+def test_what_may_be_left_out_never_uses_the_last_places() -> None:
+    """Half of a burst is kept for what has to be said, and a chat where something waits has none to spare."""
+    now = Now()
+    pace = Pace(now)
+    assert [pace.spare(1) for _ in range(BURST)] == [True] * (BURST // 2 + 1) + [False] * (BURST // 2 - 1)
+    assert [pace.delay(1) for _ in range(2)] == [0.0, 0.0]
+    for _ in range(10):
+        pace.delay(2)
+    assert not pace.spare(2)
+    now.at += 60
+    assert pace.spare(1)
+    assert pace.spare(2)
+
+
+def test_in_a_group_twenty_a_minute_hold_for_both_together() -> None:
+    """A status every three seconds leaves room, and what is said for good never waits for it."""
+    now = Now()
+    pace = Pace(now)
+    shown = 0
+    for _ in range(40):
+        shown += pace.spare(-1)
+        now.at += 3
+        assert pace.delay(-2) == 0.0
+    assert [pace.delay(-1) for _ in range(5)] == [0.0] * 5
+    assert shown > 20
