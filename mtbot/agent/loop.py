@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from mtbot.agent.budget import Purse
 from mtbot.agent.context import Window
-from mtbot.domain.call import Status, ToolSpec, Verdict
+from mtbot.domain.call import Outcome, Status, ToolSpec, Verdict
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
 from mtbot.domain.ports import Names, Provider
@@ -112,13 +112,22 @@ class Agent:
             return _said(state, EMPTY if final is None else final)
 
     async def resume(
-        self, state: TurnState, approval: Approval, history: Sequence[Message], keep: Callable[[TurnState], None]
+        self,
+        state: TurnState,
+        approval: Approval,
+        history: Sequence[Message],
+        keep: Callable[[TurnState], None],
+        ran: Outcome | None = None,
     ) -> TurnEnd:
         """Go on with a parked turn whose question was ruled on; one that lapsed or was stopped ends without the model.
 
         Where nobody is there, so does one that was denied: there is nobody whom another proposal could serve.
+        ``ran``: a person ran its call at the host already, and this is how that ended.
         """
-        done = await self._guarded(self._gate.resume(state.open_calls[0], state, approval), state, keep)
+        if ran is None:
+            done = await self._guarded(self._gate.resume(state.open_calls[0], state, approval), state, keep)
+        else:
+            done = Done(ran, asked=True)
         state = self._answered(state, done)
         keep(state)
         if approval.state in (ApprovalState.EXPIRED, ApprovalState.REVOKED):

@@ -149,7 +149,7 @@ class Cards:
         until = self._clock.clock_text(expires_ms)
         if not at_host:
             lines.append(self._line(f"Asked by {who}"))
-            command = f"`mtclaw approvals approve {approval}`"
+            command = f"`mtclaw approvals run {approval}`"
             lines.append(self._line(f"To allow it, on {self._place.host}: {command} · open until {until}"))
             return lines
         span = _span(expires_ms - self._clock.now_ms())

@@ -47,7 +47,9 @@ _WHY_NOT = {
     Say.OWN_REQUEST: "You asked for this one. {deciders} can decide.",
     Say.NOT_YOURS: "This one is not yours to decide. {deciders} can decide.",
     Say.CANNOT_TELL: "Who you are in the chat can't be told from here. {deciders} can decide, with the button there.",
-    Say.HOST_ONLY: "This can only be approved on the host itself.",
+    Say.HOST_ONLY: "This can only be run at the host itself, by `mtclaw approvals run {id}`.",
+    Say.OWNER_ONLY: "Only the owner can approve this one. {deciders} can decide.",
+    Say.OWN_TERMINAL: "This changes the user, so it runs in your own terminal: `mtclaw approvals run {id}`",
     Say.JOB_GONE: "The job that asked this is gone from the configuration, or asks no more.",
 }
 
@@ -100,9 +102,12 @@ class Desk:
         people, call, now = self._people(), question.call, self._clock.now_ms()
         ident, token = self._names.approval(), self._names.token()
         expires = now + max(MIN_TIMEOUT_MS, self._timeout_ms(call.address))
-        names = (people.asker(call.address, call.requester), people.deciders_line(call.address, call.requester))
+        deciders = people.deciders_line(call.address, call.requester, owner_only=question.owner_only)
+        names = (people.asker(call.address, call.requester), "" if question.elevates else deciders)
         card = self._cards.question(question, ident, token, expires, names)
-        place = people.ask_at(call.address, call.requester) or call.address
+        place = call.address
+        if not question.elevates:  # whoever answers that one is at the host
+            place = people.ask_at(call.address, call.requester, owner_only=question.owner_only) or place
         approval = Approval(
             id=ident,
             call=call.id,
@@ -117,6 +122,7 @@ class Desk:
             opened_ms=now,
             expires_ms=expires,
             elevates=question.elevates,
+            owner_only=question.owner_only,
             asked_at=None if place == call.address else place,
         )
         draft = self._draft(approval, EventKind.APPROVAL_REQUESTED, now, reason=str(question.why), cwd=call.cwd)
@@ -228,15 +234,18 @@ class Desk:
         self.wake()
 
     async def _rule(self, row: Approval, ruling: Ruling) -> Approval:
-        decider = self._people().name(ruling.decider)
-        at = max(ruling.at_ms, self._clock.now_ms())
-        draft = self._draft(row, EventKind.APPROVAL_RESOLVED, at, ruling=ruling, reason=ruling.reason)
-        item = OutboxItem(
-            OutKind.EDIT, row.place, card=self._cards.ruled(row, ruling, decider), approval=row.id, silent=True
-        )
+        draft, item = self.announcement(row, ruling)
         ruled = await self._stores.consents.rule(row.id, ruling, draft, item)
         self.wake()
         return ruled
+
+    def announcement(self, row: Approval, ruling: Ruling) -> tuple[EventDraft, OutboxItem]:
+        """What is written of a ruling together with it: its event, and the question with how it was decided."""
+        decider = self._people().name(ruling.decider)
+        at = max(ruling.at_ms, self._clock.now_ms())
+        draft = self._draft(row, EventKind.APPROVAL_RESOLVED, at, ruling=ruling, reason=ruling.reason)
+        card = self._cards.ruled(row, ruling, decider)
+        return draft, OutboxItem(OutKind.EDIT, row.place, card=card, approval=row.id, silent=True)
 
     def _check(self, row: Approval, ruling: Ruling) -> None:
         """NotAllowed unless the decider may, as the configuration stands. mtclaw itself may end a request, never grant it."""
@@ -245,12 +254,14 @@ class Desk:
         if ruling.decider == SYSTEM and not yes:
             return
         if yes:
-            say = people.may_decide(ruling.decider, row.address, row.requester, elevates=row.elevates)
+            say = people.may_decide(
+                ruling.decider, row.address, row.requester, elevates=row.elevates, owner_only=row.owner_only
+            )
         else:
             say = people.may_deny(ruling.decider, row.address, row.requester)
         if say is not Say.YES:
-            deciders = " or ".join(people.decider_names(row.address, row.requester)) or "Nobody here"
-            raise NotAllowed(_WHY_NOT[say].format(deciders=deciders))
+            names = people.decider_names(row.address, row.requester, owner_only=row.owner_only)
+            raise NotAllowed(_WHY_NOT[say].format(deciders=" or ".join(names) or "Nobody here", id=row.id))
 
     def _draft(
         self,

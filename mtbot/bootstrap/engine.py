@@ -234,7 +234,7 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     gate.live = board
     turns = Turns(
         Agent(gate, profiles.mind, names),
-        TurnStores(stores.history, stores.consents, stores.leases, stores.inbox),
+        TurnStores(stores.history, stores.consents, stores.leases, stores.inbox, stores.host_runs),
         TurnFrame(
             loaded.clock,
             names,
@@ -249,7 +249,15 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     lanes.dropped = turns.forget
     outbox = OutboxWorker(Mail(stores.outbox, stores.consents), board.ways, loaded.clock, loaded.redactor)
     recovery = Recovery(
-        Leftovers(stores.trail, stores.trail, stores.consents, stores.inbox, stores.outbox, stores.history),
+        Leftovers(
+            stores.trail,
+            stores.trail,
+            stores.consents,
+            stores.inbox,
+            stores.outbox,
+            stores.history,
+            stores.host_runs,
+        ),
         office.desk,
         lanes,
         CutOffCards(loaded.clock, loaded.redactor, lambda: loaded.people),

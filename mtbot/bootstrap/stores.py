@@ -11,6 +11,7 @@ from mtbot.storage.cron_runs import CronRunStore
 from mtbot.storage.edits import EditStore
 from mtbot.storage.engine import Database
 from mtbot.storage.history import HistoryStore
+from mtbot.storage.host_runs import HostRunStore
 from mtbot.storage.inbox import InboxStore
 from mtbot.storage.leases import LeaseStore
 from mtbot.storage.maintenance import Maintenance
@@ -33,14 +34,16 @@ class Stores:
     edits: EditStore
     chats: ChatStore
     spending: SpendingStore
+    host_runs: HostRunStore
 
 
 def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
     """The stores of ``db``; texts that come out of it pass ``mask`` once more."""
     chain = Chain(db)
+    consents = ConsentStore(db, chain, mask)
     return Stores(
         trail=Trail(db, chain),
-        consents=ConsentStore(db, chain, mask),
+        consents=consents,
         history=HistoryStore(db),
         inbox=InboxStore(db),
         outbox=OutboxStore(db, mask),
@@ -49,6 +52,7 @@ def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
         edits=EditStore(db),
         chats=ChatStore(db, mask),
         spending=SpendingStore(db),
+        host_runs=HostRunStore(db, chain, consents, mask),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import click
 
 from mtbot.cli.frame import Frame
+from mtbot.cli.host_run import run
 from mtbot.cli.output import csv_out, json_out, moment, table, text_out
 from mtbot.domain.errors import AlreadyDecided, ConsentError, NoSuchApproval
 from mtbot.domain.ids import ApprovalId, CallId
@@ -129,6 +130,9 @@ def deny(frame: Frame, ident: str, reason: str) -> None:
 def revoke(frame: Frame, ident: str, reason: str) -> None:
     """Take back a question, or a yes that has not run yet."""
     click.echo(_wait(_rule(frame, ident, ApprovalState.REVOKED, reason)))
+
+
+approvals.add_command(run)
 
 
 async def _rule(frame: Frame, ident: str, state: ApprovalState, reason: str) -> str:

@@ -173,3 +173,29 @@ def suggest(frame: Frame) -> None:
         text_out(f"approved {count} times: - {{argv: {json.dumps(argv)}}}")
     if not found:
         text_out("nothing was approved often enough")
+
+
+@policy.command()
+@click.option(
+    "--user", metavar="NAME", help="The account that runs the commands (default: the one that mtclaw runs as)."
+)
+@click.pass_obj
+def sudoers(frame: Frame, user: str | None) -> int:
+    """Print the sudoers(5) lines for what elevation.chat lists.
+
+    A pattern that cannot be written there without permitting more becomes a comment that says why, and the exit status is 1.
+    """
+    from mtbot.bootstrap.sudoers import find_program
+    from mtbot.bootstrap.system import user_name
+    from mtbot.policy.sudoers import account_fault, lines, refused
+
+    settings = frame.load().settings
+    name = user or user_name()
+    if name == "root":
+        raise click.UsageError("root needs no sudo; name the account that the gateway runs as with --user")
+    if account_fault(name):
+        raise click.UsageError(f"--user: {account_fault(name)}")
+    search = settings.base.tools.exec.path
+    found = lines(settings.elevation.chat, name, lambda program: find_program(program, search))
+    text_out("\n".join(found))
+    return 1 if any(map(refused, found)) else 0

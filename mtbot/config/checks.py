@@ -20,6 +20,7 @@ from mtbot.config.service import (
     CronSettings,
     DeliverTo,
     Driver,
+    ElevationSettings,
     LogSettings,
     OnAsk,
     ProviderSettings,
@@ -48,6 +49,7 @@ class Parts:
     storage: StorageSettings | None = None
     log: LogSettings | None = None
     audit: AuditSettings | None = None
+    elevation: ElevationSettings | None = None
     profiles: dict[str | None, tuple[Profile, Table]] = field(default_factory=dict)
     zone: ZoneInfo | None = None
     schedule_problem: ScheduleProblem | None = None
@@ -70,6 +72,8 @@ def _owner(parts: Parts) -> Iterator[Problem]:
         yield parts.fault("must be one of people", "owner")
     if parts.audit and parts.audit.anchor is Anchor.OWNER and parts.root.get("owner") is None:
         yield parts.fault("is owner, but no owner is named", "audit", "anchor")
+    if parts.elevation and parts.elevation.chat and parts.root.get("owner") is None:
+        yield parts.fault("lists what only the owner may approve, but no owner is named", "elevation", "chat")
 
 
 def _models(parts: Parts) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from mtbot.config.settings import Profile, Settings
 from mtbot.config.tools import AllowItem
 from mtbot.domain.call import ToolDefault
 from mtbot.domain.errors import ConfigError
-from mtbot.policy import deny, owner
+from mtbot.policy import argv_pattern, deny, owner
 from mtbot.policy.allow_rule import AllowRule, AllowRules
 from mtbot.policy.readonly import PACKS
 from mtbot.policy.rule import PatternsError
@@ -47,6 +47,7 @@ def compile_rules(profile: Profile, settings: Settings) -> RuleSet:
         ),
         confirm_on=frozenset(category.value for category in exec_settings.auto.confirm_on),
         require_containment=exec_settings.containment.require,
+        elevation=tuple(argv_pattern.parse(words) for words in settings.elevation.chat),
     )
 
 

@@ -158,6 +158,7 @@ class _Reader:
             storage=storage,
             log=log,
             audit=audit,
+            elevation=elevation,
             profiles=self._profiles(),
             zone=zone,
             schedule_problem=schedule_problem,

@@ -33,7 +33,7 @@ from mtbot.config.values import (
 )
 from mtbot.config.zones import find_zone
 from mtbot.domain.ids import ChatId
-from mtbot.policy import argv_pattern
+from mtbot.policy import elevation
 
 DEFAULT_KEY_ENV: Final = "OPENAI_API_KEY"
 SHORT_PROVIDER: Final = "openai"
@@ -273,9 +273,9 @@ class AuditSettings(Section):
 
 
 def _pattern(words: tuple[str, ...]) -> tuple[str, ...]:
-    argv_pattern.parse(words)
-    if words[0] != "sudo" or len(words) < 2 or words[1].startswith("-"):
-        raise ValueError("must begin with sudo and the program that it runs, without options of sudo itself")
+    fault = elevation.pattern_fault(words)
+    if fault is not None:
+        raise ValueError(f"must be sudo, a program without a path and its arguments: {fault}")
     return words
 
 
@@ -284,6 +284,6 @@ class ElevationSettings(Section):
 
     chat: tuple[Annotated[tuple[Word, ...], AfterValidator(_pattern)], ...] = key(
         (),
-        says="Argv patterns of commands that need root and that the owner may approve in a chat, once each; "
-        "everything else that needs root can only be approved on the host.",
+        says="Argv patterns of sudo commands that the owner may approve in a chat, once each (`mtclaw policy sudoers` "
+        "prints what they need in sudoers); everything else that changes the user is run at the host.",
     )

@@ -249,8 +249,9 @@ class Decision:
     """The policy's answer. ``runs`` is the exact text given to the shell when the verdict is RUN, else None.
 
     ``better`` is the tool that the model should use instead; ``permit_hint`` the command on the host that would change
-    this decision (never shown to the model). ``elevates``: needs root, so a chat cannot approve it. ``environment``
-    holds variables that an allow rule forces. ``profile`` is the containment profile it would run under.
+    this decision (never shown to the model). ``elevates``: needs root, so a chat cannot approve it; ``owner_only``: it
+    does, and the owner listed it as one that they themselves may approve in a chat. ``environment`` holds variables that
+    an allow rule forces. ``profile`` is the containment profile it would run under.
     """
 
     verdict: Verdict
@@ -262,6 +263,7 @@ class Decision:
     better: str = ""
     permit_hint: str = ""
     elevates: bool = False
+    owner_only: bool = False
     hardline: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     profile: str = "host"

@@ -135,7 +135,7 @@ class NotAllowed(ConsentError):
 
 
 class NotUsable(ConsentError):
-    """The approval cannot be used; ``why`` is one of not_approved, expired, used, changed."""
+    """The approval cannot be used; ``why`` is one of not_approved, expired, used, changed, gone."""
 
     code = "not_usable"
 

@@ -336,8 +336,8 @@ class Question:
     """What the gate wants a person to decide, before it is a card.
 
     ``display`` is the whole command or target as it will be shown, masked and made visible. ``detail`` are the lines
-    that say what is in it; ``why`` the reason for asking. ``elevates``: only the host can approve. ``kept_days``: for
-    so long what the call takes away can be brought back.
+    that say what is in it; ``why`` the reason for asking. ``elevates``: only the host can run it; ``owner_only``: only the
+    owner can approve it. ``kept_days``: for so long what the call takes away can be brought back.
     """
 
     call: Call
@@ -348,6 +348,7 @@ class Question:
     why: SafeText
     masked: int = 0
     elevates: bool = False
+    owner_only: bool = False
     kept_days: int = 0
 
 

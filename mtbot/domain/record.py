@@ -219,7 +219,8 @@ class Approval:
     """A request for a person's yes. ``token`` is what its buttons carry; ``message`` is the channel's message id.
 
     Times are Unix milliseconds. ``command`` is the masked text that was shown. ``asked_at`` is where the question went
-    when that is not ``address`` itself (nobody there may decide).
+    when that is not ``address`` itself (nobody there may decide). ``elevates``: only a person at the host can run it, in
+    their own terminal; ``owner_only``: of the people in the chat only the owner can approve it.
     """
 
     id: ApprovalId
@@ -235,6 +236,7 @@ class Approval:
     opened_ms: int
     expires_ms: int
     elevates: bool = False
+    owner_only: bool = False
     state: ApprovalState = ApprovalState.PENDING
     ruling: Ruling | None = None
     message: int | None = None

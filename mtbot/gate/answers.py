@@ -5,6 +5,7 @@ A refusal names the rule and the better tool. It never says how the rule could b
 
 from mtbot.domain.call import Decision
 from mtbot.domain.record import ApprovalState, Ruling, Via
+from mtbot.policy import elevation
 
 REFUSED = "Refused by policy"
 NOT_RUN = "Not run"
@@ -30,6 +31,8 @@ def _bare(reason: str) -> str:
 def refused(decision: Decision) -> str:
     """A call that policy refused."""
     rule = f" (rule {decision.rule})" if decision.rule else ""
+    if decision.rule == elevation.FORM:
+        return f"{REFUSED} (rule {decision.rule}): {_bare(decision.reason)}. Write it as {elevation.RIGHT_FORM}; a person decides."
     better = f" Better: {decision.better}" if decision.better else ""
     return f"{REFUSED}{rule}: {_bare(decision.reason)}. This cannot be approved or rephrased.{better} {_END}"
 

@@ -17,6 +17,7 @@ from mtbot.domain.record import Approval, ApprovalState, EventKind, Via, Word
 from mtbot.domain.turn import TurnState
 from mtbot.gate import answers
 from mtbot.gate.events import Events
+from mtbot.gate.facts import as_decided, at_host
 from mtbot.policy.classify import read_verdict
 from mtbot.policy.effects import Prepared
 from mtbot.policy.explain import card_lines, target_line
@@ -95,7 +96,11 @@ class Consent:
             )
             return await self._not_asked(call, facts, refusal, Word.REFUSED_TOO_LONG, answers.refused(refusal))
         people = self._judges.people()
-        reachable = people.ask_at(call.address, call.requester) is not None
+        if decision.owner_only and people.ask_at(call.address, call.requester, owner_only=True) is None:
+            # the owner cannot be asked here, or may not answer: then it is like everything else that changes the user
+            decision = at_host(decision)
+            facts = as_decided(facts, decision)
+        reachable = decision.elevates or people.ask_at(call.address, call.requester) is not None
         waits = people.asks_later(call.address) and may_wait(prepared, facts, decision)
         if not (facts.attended or waits) or not reachable:
             reason = "no_approver"
@@ -111,6 +116,7 @@ class Consent:
             why=self._short(decision.reason),
             masked=self._masker.count(subject),
             elevates=decision.elevates,
+            owner_only=decision.owner_only,
             kept_days=prepared.spec.kept_days,
         )
         return await self._judges.desk.ask(question, state)
@@ -130,8 +136,15 @@ class Consent:
             return False
         if ruling is None or ruling.state is not ApprovalState.APPROVED:
             return True
-        say = people.may_decide(ruling.decider, approval.address, approval.requester, elevates=approval.elevates)
-        return say in (Say.YES, Say.CANNOT_TELL)
+        say = people.may_decide(
+            ruling.decider,
+            approval.address,
+            approval.requester,
+            elevates=approval.elevates,
+            owner_only=approval.owner_only,
+        )
+        # by Via.TERMINAL comes only what that person runs themselves (gate/host_run)
+        return say in (Say.YES, Say.CANNOT_TELL) or (say is Say.OWN_TERMINAL and ruling.via is Via.TERMINAL)
 
     async def _not_asked(self, call: Call, facts: Facts, decision: Decision, word: Word, answer: str) -> NotAsked:
         draft = self._events.judged(call, facts, decision, None)

@@ -5,9 +5,9 @@ judges.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from mtbot.domain.call import UNCONTAINED, Below, Call, Facts, Target
+from mtbot.domain.call import UNCONTAINED, Below, Call, Decision, Facts, Target
 from mtbot.domain.ports import World
 from mtbot.domain.process import CONTAINED, HOST
 from mtbot.domain.turn import surface
@@ -29,6 +29,22 @@ class Surroundings:
     containment_ready: bool = False
     attended: bool | None = None
     path: tuple[str, ...] = ()
+
+
+def at_host(decision: Decision) -> Decision:
+    """The decision on a command that the owner might have approved in a chat, where that cannot be."""
+    return replace(decision, owner_only=False, elevates=True)
+
+
+def as_decided(facts: Facts, decision: Decision) -> Facts:
+    """The facts that a yes to ``decision`` is bound to.
+
+    What changes the user is never contained, because containment takes that away. What a person runs at the host gets its
+    variables from their terminal, so their names are not bound; programs, directory and script operands are.
+    """
+    if decision.elevates:
+        return replace(facts, profile=HOST, env_names=())
+    return replace(facts, profile=HOST) if decision.owner_only else facts
 
 
 class FactFinder:

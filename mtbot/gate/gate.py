@@ -23,7 +23,7 @@ from mtbot.gate import answers
 from mtbot.gate.arguments import BadArguments, read_arguments, texts_in
 from mtbot.gate.consent import Consent
 from mtbot.gate.events import Events
-from mtbot.gate.facts import FactFinder, Surroundings
+from mtbot.gate.facts import FactFinder, Surroundings, as_decided, at_host
 from mtbot.policy.effects import Prepared, prepare
 from mtbot.policy.evaluate import evaluate
 from mtbot.policy.ruleset import RuleSet
@@ -178,6 +178,32 @@ class Gate:
         if ruling is None or ruling.state is not ApprovalState.APPROVED:
             text = answers.ruled_out(ruling) if ruling else answers.cannot_ask("nobody has decided")
             return Done(self._said(text), asked=True)
+        case = await self._asked(wanted, state, approval)
+        if isinstance(case, Done):
+            return case
+        stop = self._void(case, approval)
+        if stop is None:
+            try:
+                done = await self._perform(case, Basis.RULING, approval)
+            except CallStopped as stopped:
+                await _to_the_end(self._consent.ended(approval, stopped.done.outcome))
+                raise
+        else:
+            done = self._refused(case, stop)
+            with contextlib.suppress(RecordUnavailable):
+                await self._log.append(self._events.void(case.call, case.facts, case.decision, stop))
+        _, cancelled = await _to_the_end(self._consent.ended(approval, done.outcome))
+        if cancelled:
+            raise CallStopped(replace(done, asked=True))
+        return replace(done, asked=True)
+
+    async def standing(self, wanted: ToolCall, state: TurnState, approval: Approval) -> str:
+        """Why a call that was asked about would not run now if it were approved; empty if it would."""
+        case = await self._asked(wanted, state, approval)
+        return str(case.outcome.text) if isinstance(case, Done) else self._void(case, approval) or ""
+
+    async def _asked(self, wanted: ToolCall, state: TurnState, approval: Approval) -> _Case | Done:
+        """A call that was asked about, looked at and decided anew; Done if there is no such tool any more."""
         profile = self._profiles(state.address)
         tool = profile.tools.get(wanted.name)
         arguments = read_arguments(wanted.arguments, tool.spec.schema) if tool else BadArguments("gone")
@@ -195,26 +221,17 @@ class Gate:
             profile.shell,
         )
         case = await self._decide(call, tool, profile, state)
-        stop = self._void(case, approval)
-        if stop is None:
-            try:
-                done = await self._perform(case, Basis.RULING, approval)
-            except CallStopped as stopped:
-                await _to_the_end(self._consent.ended(approval, stopped.done.outcome))
-                raise
-        else:
-            done = self._refused(case, stop)
-            with contextlib.suppress(RecordUnavailable):
-                await self._log.append(self._events.void(case.call, case.facts, case.decision, stop))
-        _, cancelled = await _to_the_end(self._consent.ended(approval, done.outcome))
-        if cancelled:
-            raise CallStopped(replace(done, asked=True))
-        return replace(done, asked=True)
+        if approval.elevates and case.decision.owner_only:
+            decision = at_host(case.decision)
+            case = replace(case, decision=decision, facts=as_decided(case.facts, decision))
+        return case
 
     def _void(self, case: _Case, approval: Approval) -> str | None:
         """Why an old yes does not hold any more, as things stand now."""
         if case.decision.verdict is Verdict.REFUSE:
             return answers.refused(case.decision)
+        if (case.decision.elevates, case.decision.owner_only) != (approval.elevates, approval.owner_only):
+            return answers.changed("who may approve it")
         if not self._consent.still_welcome(approval):
             return "Not run: the person who asked for it, or who approved it, is no longer on the list."
         if case.call.digest(case.facts) != approval.digest:
@@ -226,7 +243,8 @@ class Gate:
         facts = await self._finder.gather(
             call, prepared, profile.around, tainted=state.tainted, named_urls=_urls_of_people(state)
         )
-        return _Case(call, tool, profile, prepared, facts, evaluate(prepared, facts))
+        decision = evaluate(prepared, facts)
+        return _Case(call, tool, profile, prepared, as_decided(facts, decision), decision)
 
     async def _perform(self, case: _Case, basis: Basis, approval: Approval | None) -> Done:
         call, decision = case.call, case.decision

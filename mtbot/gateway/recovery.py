@@ -14,6 +14,7 @@ from mtbot.approvals.cut_off import CutOffCards
 from mtbot.approvals.desk import Desk
 from mtbot.domain.crash import CrashLog
 from mtbot.domain.errors import ConsentError, MtclawError, NoSuchApproval
+from mtbot.domain.host_run import HostRuns
 from mtbot.domain.ids import ApprovalId, BotName, SessionId, ThreadId, TurnId
 from mtbot.domain.ports import AuditLog, Clock, Consents, History, Inbox, Masker, Outbox, TurnFlush
 from mtbot.domain.record import (
@@ -52,6 +53,7 @@ class Leftovers:
     inbox: Inbox
     outbox: Outbox
     history: History
+    host_runs: HostRuns
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,8 @@ class Recovery:
                     continue
                 cut += 1
                 await self._tell_cut_turn(inbound)
-        for approval in pending:
+        at_host = [one.approval for one in await self._left.host_runs.running() if self.serves(one.approval.address)]
+        for approval in (*pending, *at_host):
             self._lanes.rest(approval.address.session, approval.id)
         await self.unsure(await self._left.outbox.ambiguous())
         await self.look()
@@ -199,8 +202,17 @@ class Recovery:
         """Let what is due lapse, and go on with every turn of ours that was ruled on (also by another process)."""
         await self._desk.write_owed()
         await self._desk.lapse_due()
+        await self._free_cut_off()
         for approval in await self._left.consents.resumable():
             if self.serves(approval.address):
+                self._lanes.resume(approval.address.session, approval.id)
+
+    async def _free_cut_off(self) -> None:
+        """A call that was run at the host by a process that is gone: told like any other, and its lane is free again."""
+        dead = [one.approval for one in await self._left.host_runs.running() if one.dead]
+        if any(self.serves(approval.address) for approval in dead):
+            await self.report()
+            for approval in dead:
                 self._lanes.resume(approval.address.session, approval.id)
 
     async def unasked(self, approval: ApprovalId, why: str) -> None:

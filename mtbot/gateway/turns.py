@@ -16,6 +16,7 @@ import structlog
 from mtbot.agent.loop import Agent, close_open_calls
 from mtbot.domain.call import UNTRUSTED
 from mtbot.domain.errors import MtclawError, NoSuchApproval, StorageError
+from mtbot.domain.host_run import HostRuns, Ran
 from mtbot.domain.ids import BotName, SessionId
 from mtbot.domain.jobs import JobEnd, RunEnd
 from mtbot.domain.ports import Clock, Consents, History, Inbox, Leases, Masker, Names, Signs, TurnFlush
@@ -58,6 +59,7 @@ class TurnStores:
     consents: Consents
     leases: Leases
     inbox: Inbox
+    host_runs: HostRuns
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +177,9 @@ class Turns:
             approval = await self._stores.consents.get(item.approval)
         except NoSuchApproval:
             return None
-        state = await self._stores.consents.parked(approval.turn)
-        if state is None or not await self._is_unused(item):
+        ran = await _ran_at_host(self._stores.host_runs, item, kept)
+        state = await self._stores.consents.parked(approval.turn) if ran is None else ran.state
+        if state is None or (ran is None and not await self._is_unused(item)):
             return await self._open_question(approval.address.session)
         kept.append(state)
         if item.stopped and approval.ruling is not None:
@@ -188,7 +191,9 @@ class Turns:
         history = await self._history(session)
         frame.signs.working(state.address)
         try:
-            return await self._settle(await self._agent.resume(state, approval, history, kept.append), approval)
+            outcome = None if ran is None else ran.outcome
+            end = await self._agent.resume(state, approval, history, kept.append, outcome)
+            return await self._settle(end, approval)
         finally:
             frame.signs.resting(state.address)
 
@@ -336,3 +341,15 @@ def _from_outside(message: Message) -> bool:
 def _taken_back(ruling: Ruling) -> Ruling:
     """The ruling after its turn was stopped before anything ran."""
     return replace(ruling, state=ApprovalState.DENIED, via=Via.STOP)
+
+
+async def _ran_at_host(runs: HostRuns, item: Resume, kept: list[TurnState]) -> Ran | None:
+    """The turn whose call a person ran at the host. It is taken once, so a cancelled take is not lost."""
+    taking = asyncio.ensure_future(runs.take(item.approval))
+    try:
+        return await asyncio.shield(taking)
+    except asyncio.CancelledError:
+        await asyncio.wait([taking])
+        if not taking.exception() and (ran := taking.result()) is not None:
+            kept.append(ran.state.answer(str(ran.outcome.text)))
+        raise

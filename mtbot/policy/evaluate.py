@@ -21,13 +21,15 @@ from mtbot.domain.call import (
     Verdict,
 )
 from mtbot.domain.process import CONTAINED, HOST
-from mtbot.policy import allow, deny, sensitive
+from mtbot.domain.turn import SurfaceName
+from mtbot.policy import allow, deny, elevation, sensitive
 from mtbot.policy.allow_rule import Role
 from mtbot.policy.classify import NOT_CONTAINED, floor
 from mtbot.policy.deny import Denial, Mention
 from mtbot.policy.effects import Prepared, host_of
 from mtbot.policy.explain import short_name
 from mtbot.policy.lexer import Literal
+from mtbot.policy.reading_values import Readings
 from mtbot.policy.rule import Level
 from mtbot.policy.ruleset import Mode, RootAccess
 
@@ -64,6 +66,8 @@ def _command(prepared: Prepared, facts: Facts) -> Decision:
         decision = allowed if isinstance(allowed, Decision) else _by_mode(prepared, facts, allowed)
     if decision.verdict is not Verdict.ASK:
         return decision
+    if decision.elevates or decision.owner_only:
+        return replace(decision, profile=HOST)
     if facts.profile == UNCONTAINED and prepared.rules.require_containment:
         return _required(prepared, Stage.MODE)
     return decision if decision.profile == facts.profile else replace(decision, profile=facts.profile)
@@ -103,9 +107,7 @@ def _must_ask(prepared: Prepared, found: Denial | Mention | None) -> Decision | 
     readings = prepared.readings
     assert readings is not None, "a text that was not read is refused before"
     if readings.elevates:
-        program = readings.elevates[0]
-        decision = _ask(prepared, Stage.PERSON, f"{program} changes the user, which only the host itself can allow")
-        return replace(decision, rule="elevation", elevates=True)
+        return _elevated(prepared, readings)
     if isinstance(found, Denial):
         return replace(_ask(prepared, Stage.DENY, found.reason), rule=found.rule_id, better=_sentence(found.better))
     mention = f"; it mentions what {found.rule_id} refuses: {found.text}" if isinstance(found, Mention) else ""
@@ -114,6 +116,24 @@ def _must_ask(prepared: Prepared, found: Denial | Mention | None) -> Decision | 
     if mention and not isinstance(prepared.literal, Literal):
         return _ask(prepared, Stage.PARSE, mention.removeprefix("; "))
     return None
+
+
+def _elevated(prepared: Prepared, readings: Readings) -> Decision:
+    """A command that changes the user: never by rule, never in a job, in one form, and for a person at the host."""
+    program = readings.elevates[0]
+    if prepared.call.address.surface is SurfaceName.CRON:
+        reason = f"{program} changes the user, and no scheduled job does that"
+        return _refuse(prepared, Stage.PERSON, elevation.SCHEDULED, reason)
+    fault = elevation.form_fault(readings, prepared.literal)
+    if fault is not None:
+        refusal = _refuse(prepared, Stage.PERSON, elevation.FORM, fault)
+        return replace(refusal, better=_sentence(elevation.RIGHT_FORM))
+    listed = elevation.chat_may_approve(prepared.rules.elevation, prepared.literal, prepared.second_reading)
+    if listed:
+        reason = f"{program} changes the user, and elevation.chat lists this command for the owner to approve"
+        return replace(_ask(prepared, Stage.PERSON, reason), rule=elevation.CHAT, owner_only=True)
+    asking = _ask(prepared, Stage.PERSON, f"{program} changes the user, which only the host itself can allow")
+    return replace(asking, rule=elevation.HOST, elevates=True)
 
 
 def _allowed(prepared: Prepared, facts: Facts) -> Decision | str:

@@ -85,6 +85,8 @@ class Say(StrEnum):
     CANNOT_TELL = "cannot_tell"
     HOST_ONLY = "host_only"
     JOB_GONE = "job_gone"
+    OWNER_ONLY = "owner_only"
+    OWN_TERMINAL = "own_terminal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +154,18 @@ class People:
             return Admission.ADMIT
         return Admission.NOT_ADDRESSED
 
-    def may_decide(self, actor: Actor, address: Address, requester: Actor, *, elevates: bool) -> Say:
+    def may_decide(
+        self, actor: Actor, address: Address, requester: Actor, *, elevates: bool, owner_only: bool = False
+    ) -> Say:
         """Whether ``actor`` may answer a question that ``requester`` caused at ``address``, as things stand now.
 
         A person of this host (uid, already checked by the caller) may decide everything, because whoever holds that
         account writes the lists too. Only a rule about who asked is beyond them: a uid does not tell whether it is the
         same person as a Telegram id. What a job asks, nobody asked for, so ``not_requester`` is everybody and
         ``requester`` the owner; a job that is gone or asks no more can be allowed nothing.
+
+        ``elevates``: nobody approves it from afar, not even by hand on this host, because it is not mtclaw that runs it
+        then but the person, in their own terminal. ``owner_only``: of the people in the chat, only the owner.
         """
         if address.surface is SurfaceName.CRON and not self.asks_later(address):
             return Say.JOB_GONE
@@ -166,6 +173,8 @@ class People:
         if actor.kind is ActorKind.LOCAL:
             if address.surface is SurfaceName.TERMINAL:
                 return Say.YES
+            if elevates:
+                return Say.OWN_TERMINAL
             about_the_asker = rule.who is Deciders.REQUESTER or (
                 rule.who is Deciders.NOT_REQUESTER and address.surface is not SurfaceName.CRON
             )
@@ -177,6 +186,8 @@ class People:
             return Say.NOT_LISTED
         if elevates:
             return Say.HOST_ONLY
+        if owner_only and user != self.owner:
+            return Say.OWNER_ONLY
         if rule.who is Deciders.ANY:
             return Say.YES
         if rule.who is Deciders.REQUESTER:
@@ -199,7 +210,7 @@ class People:
             return True
         return requester.user in self._circle(address)[0]
 
-    def deciders(self, address: Address, requester: Actor) -> tuple[UserId, ...]:
+    def deciders(self, address: Address, requester: Actor, *, owner_only: bool = False) -> tuple[UserId, ...]:
         """The people who can answer a question asked at ``address``, the owner first, then by id."""
         listed, rule = self._circle(address)
         pool = rule.ids if rule.who is Deciders.LISTED else listed
@@ -207,27 +218,30 @@ class People:
             pool = frozenset(user for user in listed if user == self._asked_by(address, requester))
         if rule.who is Deciders.NOT_REQUESTER:
             pool = frozenset(user for user in listed if user != requester.user)
+        if owner_only:
+            pool = frozenset(user for user in pool if user == self.owner)
         return tuple(sorted(pool, key=lambda user: (user != self.owner, user)))
 
-    def deciders_line(self, address: Address, requester: Actor) -> str:
+    def deciders_line(self, address: Address, requester: Actor, *, owner_only: bool = False) -> str:
         """Who decides, in words, if not everybody who is listed: ``Chief or Review decide``; else the empty string."""
         _, rule = self._circle(address)
-        if rule.who is Deciders.ANY or address.surface is SurfaceName.TERMINAL:
+        if address.surface is SurfaceName.TERMINAL or (rule.who is Deciders.ANY and not owner_only):
             return ""
-        names = self.decider_names(address, requester)
+        names = self.decider_names(address, requester, owner_only=owner_only)
         if not names:
             return "nobody here can decide"
         return f"{' or '.join(names)} {'decides' if len(names) == 1 else 'decide'}"
 
-    def decider_names(self, address: Address, requester: Actor) -> tuple[str, ...]:
+    def decider_names(self, address: Address, requester: Actor, *, owner_only: bool = False) -> tuple[str, ...]:
         """The names of ``deciders``, in the same order."""
-        return tuple(self.name(Actor(ActorKind.TELEGRAM, user)) for user in self.deciders(address, requester))
+        users = self.deciders(address, requester, owner_only=owner_only)
+        return tuple(self.name(Actor(ActorKind.TELEGRAM, user)) for user in users)
 
-    def ask_at(self, address: Address, requester: Actor) -> Address | None:
+    def ask_at(self, address: Address, requester: Actor, *, owner_only: bool = False) -> Address | None:
         """Where to put a question: where it was asked, else a decider's private chat, else None (nobody reachable)."""
         if address.surface is SurfaceName.TERMINAL:
             return address
-        deciders = self.deciders(address, requester)
+        deciders = self.deciders(address, requester, owner_only=owner_only)
         if address.surface is SurfaceName.CRON:
             job = self.jobs.get(address.job)
             if job is None or not job.asks:

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from mtbot.domain.call import ToolDefault
 from mtbot.policy.allow_rule import AllowRule, AllowRules
+from mtbot.policy.argv_pattern import ArgvPattern
 from mtbot.policy.deny import DenyRules, compile_rules
 from mtbot.policy.sensitive import Places
 
@@ -42,7 +43,8 @@ class RuleSet:
 
     ``write`` is what an ordinary write inside a read-write root gets. ``hosts`` are the web hosts that even a tainted
     turn may read. ``denied_paths`` (absolute, resolved) and ``denied_commands`` are never approvable.
-    ``require_containment``: what should run contained is refused where it cannot.
+    ``require_containment``: what should run contained is refused where it cannot. ``elevation``: commands that change the
+    user and that the owner may approve in a chat.
     """
 
     mode: Mode = Mode.APPROVAL
@@ -57,6 +59,7 @@ class RuleSet:
     denied_commands: frozenset[str] = frozenset()
     confirm_on: frozenset[str] = frozenset(CATEGORIES)
     require_containment: bool = False
+    elevation: tuple[ArgvPattern, ...] = ()
 
     def root_of(self, path: str) -> Root | None:
         """The root with the longest match that holds ``path``."""

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+from sqlalchemy import or_
 from sqlmodel import Session, col, select
 
 from mtbot.audit import storable
@@ -59,27 +60,16 @@ class ConsentStore:
             if row.state != ApprovalState.PENDING and not _revocable(session, row, ruling):
                 return row, False
             if ruling.state is ApprovalState.APPROVED and ruling.at_ms >= row.expires_ms:
-                lapse = Ruling(ApprovalState.EXPIRED, SYSTEM, Via.EXPIRY, ruling.at_ms, "timeout")
-                _decide(row, lapse)
-                pen.append(
-                    replace(
-                        draft,
-                        word=Word.EXPIRED,
-                        via=Via.EXPIRY,
-                        decider=SYSTEM.key,
-                        reason="timeout",
-                        detail=f"{ruling.decider.key} approved too late",
-                    )
-                )
+                lapse(row, ruling, draft, pen)
                 return row, False
-            _decide(row, ruling)
+            decide(row, ruling)
             pen.append(draft)
             queue(session, self._db.seal, items, ruling.at_ms)
             return row, True
 
         row, won = await self._chain.commit(draft.at_ms, work)
         if not won:
-            raise _decided(row)
+            raise decided(row)
         return self._approval(row)
 
     async def get(self, approval: ApprovalId) -> Approval:
@@ -114,12 +104,16 @@ class ConsentStore:
     async def resumable(self) -> tuple[Approval, ...]:
         """Requests that are decided while their turn still waits for them, the earliest ruling first. StorageError.
 
-        A yes that was used is not among them: its turn goes on, or was cut short.
+        A yes that was used is not among them: its turn goes on, or was cut short. But for one that was run at the host and
+        has ended: its turn goes on from there.
         """
         statement = (
             select(ApprovalRow)
             .join(ParkedRow, col(ParkedRow.approval) == col(ApprovalRow.id))
-            .where(ApprovalRow.state != ApprovalState.PENDING, col(ApprovalRow.used_seq).is_(None))
+            .where(
+                ApprovalRow.state != ApprovalState.PENDING,
+                or_(col(ApprovalRow.used_seq).is_(None), col(ParkedRow.outcome).is_not(None)),
+            )
             .order_by(col(ApprovalRow.decided_ms), col(ApprovalRow.id))
         )
         rows = await self._db.read(lambda session: session.exec(statement).all())
@@ -184,6 +178,7 @@ class ConsentStore:
             opened_ms=row.opened_ms,
             expires_ms=row.expires_ms,
             elevates=row.elevates,
+            owner_only=row.owner_only,
             state=ApprovalState(row.state),
             ruling=_ruling(row),
             message=row.message,
@@ -213,12 +208,29 @@ def _row(approval: Approval) -> ApprovalRow:
         opened_ms=approval.opened_ms,
         expires_ms=approval.expires_ms,
         elevates=approval.elevates,
+        owner_only=approval.owner_only,
         state=ApprovalState.PENDING,
         **address_columns(approval.address),
     )
 
 
-def _decide(row: ApprovalRow, ruling: Ruling) -> None:
+def lapse(row: ApprovalRow, late: Ruling, draft: EventDraft, pen: Pen) -> None:
+    """Let the request of ``row`` expire, because ``late`` came too late; ``draft`` is the event that it would have been."""
+    decide(row, Ruling(ApprovalState.EXPIRED, SYSTEM, Via.EXPIRY, late.at_ms, "timeout"))
+    pen.append(
+        replace(
+            draft,
+            word=Word.EXPIRED,
+            via=Via.EXPIRY,
+            decider=SYSTEM.key,
+            reason="timeout",
+            detail=f"{late.decider.key} approved too late",
+        )
+    )
+
+
+def decide(row: ApprovalRow, ruling: Ruling) -> None:
+    """Write ``ruling`` into the row."""
     row.state = ruling.state
     row.decider_kind, row.decider_id = ruling.decider.kind, ruling.decider.id
     row.decider_name = storable(ruling.decider.name)
@@ -240,6 +252,7 @@ def _revocable(session: Session, row: ApprovalRow, ruling: Ruling) -> bool:
     return session.exec(used).first() is None
 
 
-def _decided(row: ApprovalRow) -> AlreadyDecided:
+def decided(row: ApprovalRow) -> AlreadyDecided:
+    """Who was first."""
     decider = "" if row.decider_kind is None else f"{row.decider_kind}:{row.decider_id}"
     return AlreadyDecided(row.state, decider, row.decided_ms or 0)

@@ -15,6 +15,7 @@ from sqlalchemy import (
     LargeBinary,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
 from sqlmodel import Field
@@ -163,10 +164,15 @@ class ApprovalRow(Base, table=True):
     reason: str = Field(default="", sa_type=Text)
     message: int | None = Field(default=None, sa_type=BigInteger)
     used_seq: int | None = Field(default=None, sa_type=BigInteger)
+    owner_only: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
 
 
 class ParkedRow(Base, table=True):
-    """A turn that waits for ``approval``, or (``sealed`` empty) goes on after it; gone once the turn is flushed."""
+    """A turn that waits for ``approval``, or (``sealed`` empty) goes on after it; gone once the turn is flushed.
+
+    ``outcome`` (sealed) is how its call ended that a person ran at the host; ``holder`` is the process that took it from
+    there and goes on with the turn.
+    """
 
     __tablename__ = "parked_turns"
     __table_args__ = (
@@ -180,6 +186,8 @@ class ParkedRow(Base, table=True):
     approval: str = Field(sa_type=Text)
     sealed: bytes = Field(sa_type=LargeBinary)
     parked_ms: int = Field(sa_type=BigInteger)
+    outcome: bytes | None = Field(default=None, sa_type=LargeBinary)
+    holder: str | None = Field(default=None, sa_type=Text)
 
 
 class EventRow(Base, table=True):

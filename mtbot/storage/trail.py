@@ -117,20 +117,22 @@ class Trail:
     async def cut_short(self) -> tuple[tuple[AuditEvent, AuditEvent], ...]:
         """Approved calls that ended while their turn never did, because its process on this host is certainly dead.
 
-        Each is its STARTED event and its end, oldest first; calls without an end are ``unfinished``. StorageError.
+        Each is its STARTED event and its end, oldest first; calls without an end are ``unfinished``. What was run at the
+        host and has ended waits for whoever serves its session and is none of these. StorageError.
         """
         here = self._db.instance
 
         def work(session: Session) -> tuple[tuple[AuditEvent, AuditEvent], ...]:
             begun = (
-                select(EventRow)
+                select(EventRow, ParkedRow.holder)
                 .join(ApprovalRow, col(ApprovalRow.used_seq) == col(EventRow.seq))
                 .join(ParkedRow, col(ParkedRow.approval) == col(ApprovalRow.id))
+                .where(col(ParkedRow.outcome).is_(None))
                 .order_by(col(EventRow.seq))
             )
             found = []
-            for event in [event_of(row) for row in session.exec(begun)]:
-                writer = Instance.parse(event.instance)
+            for event, holder in [(event_of(row), holder) for row, holder in session.exec(begun)]:
+                writer = Instance.parse(holder or event.instance)
                 ends = select(EventRow).where(EventRow.call == event.draft.call, col(EventRow.kind).in_(ENDS))
                 end = session.exec(ends.order_by(col(EventRow.seq))).first()
                 if writer is not None and provably_dead(writer, here) and end is not None:

@@ -205,9 +205,11 @@ async def test_root_is_for_the_host_alone(tmp_path: Path) -> None:
         asked = await stage.telegram.shown(CHIEF.id, "Needs root and can't be approved here.")
         ident = asked.text.splitlines()[0].partition("#")[2]
         assert asked.labels == ("🚫 Deny",)
-        assert f"mtclaw approvals approve {ident}" in asked.text
+        assert f"mtclaw approvals run {ident}" in asked.text
         await stage.telegram.say(CHIEF, None, f"/approve {ident}")
-        await stage.telegram.shown(CHIEF.id, "This can only be approved on the host itself.")
+        await stage.telegram.shown(
+            CHIEF.id, f"This can only be run at the host itself, by mtclaw approvals run {ident}."
+        )
 
 
 async def test_the_host_shows_the_same_card(tmp_path: Path) -> None:

@@ -119,6 +119,7 @@ def question(
     why: str = 'no rule allows "docker compose pull"',
     masked: int = 0,
     elevates: bool = False,
+    owner_only: bool = False,
     facts: Facts | None = None,
 ) -> Question:
     """What the gate wants decided."""
@@ -132,6 +133,7 @@ def question(
         why=safe(why),
         masked=masked,
         elevates=elevates,
+        owner_only=owner_only,
     )
 
 

@@ -101,7 +101,7 @@ class TestQuestions:
             "in /srv/media · as mtclaw · not contained, network open\n"
             "Why I ask: sudo changes the user.\n"
             "Asked by Chief\n"
-            "To allow it, on nas: `mtclaw approvals approve R2TV` · open until 19:36\n"
+            "To allow it, on nas: `mtclaw approvals run R2TV` · open until 19:36\n"
             "[🚫 Deny]"
         )
 

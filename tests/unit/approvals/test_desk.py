@@ -256,17 +256,6 @@ class TestWhoMay:
         with pytest.raises(NotAllowed, match="not on the list"):
             await office.desk().decide(ident, yes(REVIEW))
 
-    async def test_root_is_approved_on_the_host_and_denied_anywhere(self, office: Office) -> None:
-        """A chat can only say no."""
-        root = [question(call("sudo id", ident=f"c{n}", turn=f"t{n}"), elevates=True) for n in (1, 2)]
-        first, second = [await office.ask(one) for one in root]
-        with pytest.raises(NotAllowed) as caught:
-            await office.desk().decide(first, yes(CHIEF))
-        assert caught.value.message == "This can only be approved on the host itself."
-        denied = await office.desk().decide(first, no(CHIEF))
-        approved = await office.desk().decide(second, yes(HOST, Via.CLI))
-        assert (denied.state, approved.state) == (ApprovalState.DENIED, ApprovalState.APPROVED)
-
     async def test_who_asked_may_always_withdraw(self, office: Office) -> None:
         """Also where only others may approve."""
         office.people = people(NOT_REQUESTER)

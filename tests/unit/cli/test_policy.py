@@ -146,3 +146,31 @@ def test_replay_and_suggest_have_nothing_to_say_without_a_record(
     assert "0 commands, 0 would be decided differently" in out
     assert "nothing was approved often enough" in out
     assert not (Path(config).parent / "db").exists()
+
+
+def test_sudoers_prints_what_the_list_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each command; one that would permit more is left out, and the exit status says so."""
+    file = tmp_path / "config.yaml"
+    listed = "people: {chief: 1}\nowner: chief\nelevation: {chat: [[sudo, sh, /x], [sudo, sh, '*']]}\n"
+    file.write_text(CONFIG + listed)
+    file.chmod(0o600)
+    assert run(["--config", str(file), "policy", "sudoers", "--user", "bot"]) == 1
+    good, bad = capsys.readouterr().out.splitlines()[-2:]
+    assert good.startswith("bot ALL=(root) NOPASSWD: /")
+    assert good.endswith("/sh /x")
+    assert bad.startswith("# left out: sudo sh *: a wildcard of sudoers")
+
+
+@pytest.mark.parametrize("user", ["root", "a b", "%wheel"])
+def test_sudoers_wants_an_account_that_sudoers_can_name(
+    config: str, user: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Root needs no line, and a group would be more than asked for."""
+    assert run(["--config", config, "policy", "sudoers", "--user", user]) == 2
+    assert "--user" in capsys.readouterr().err
+
+
+def test_sudoers_says_when_there_is_nothing(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As a comment that sudoers takes."""
+    assert run(["--config", config, "policy", "sudoers", "--user", "bot"]) == 0
+    assert capsys.readouterr().out.startswith("# elevation.chat is empty")

@@ -335,8 +335,23 @@ def test_the_anchor_needs_an_owner_to_be_sent_to(tmp_path: Path) -> None:
 def test_nothing_that_needs_root_is_approved_in_a_chat_unless_it_is_named(tmp_path: Path) -> None:
     """By an argv pattern that begins with sudo and its program."""
     assert read(tmp_path, SMALL).elevation.chat == ()
-    named = read(tmp_path, SMALL + "elevation: {chat: [[sudo, systemctl, restart, nginx]]}")
+    named = read(tmp_path, SMALL + "owner: chief\nelevation: {chat: [[sudo, systemctl, restart, nginx]]}")
     assert named.elevation.chat == (("sudo", "systemctl", "restart", "nginx"),)
-    for words in ("[ls]", "[sudo]", "[sudo, -u, x]"):
-        said = fault(tmp_path, "elevation.chat[0]", f"elevation: {{chat: [{words}]}}")
-        assert said == "must begin with sudo and the program that it runs, without options of sudo itself"
+    begins = "must be sudo, a program without a path and its arguments: "
+    for words, why in (
+        ("[ls]", "must begin with sudo"),
+        ("[sudo]", "sudo without a program runs nothing"),
+        ("[sudo, -u, x]", "sudo takes no options of its own here"),
+        ("[sudo, /bin/x]", "the program that sudo runs is written by its bare name, without a path or an assignment"),
+        ("[sudo, '*']", "must write out the program that sudo runs"),
+        ("[sudo, su, x]", "su inside sudo: the user is changed once"),
+        ("[sudo, '**', x]", "** may only be the last word"),
+    ):
+        said = fault(tmp_path, "elevation.chat[0]", f"owner: chief\nelevation: {{chat: [{words}]}}")
+        assert said == begins + why
+
+
+def test_what_only_the_owner_may_approve_needs_an_owner(tmp_path: Path) -> None:
+    """Otherwise nobody could."""
+    said = fault(tmp_path, "elevation.chat", "elevation: {chat: [[sudo, id]]}")
+    assert said == "lists what only the owner may approve, but no owner is named"

@@ -68,7 +68,7 @@ class Room:
         stores = self.office.stores
         self.turns = Turns(
             Agent(self.gate, lambda _address: mind, self.names),
-            TurnStores(stores.history, stores.consents, stores.leases, stores.inbox),
+            TurnStores(stores.history, stores.consents, stores.leases, stores.inbox, stores.host_runs),
             TurnFrame(
                 self.office.clock, self.names, REDACTOR, self.signs, "me", lambda _session: 40, lambda _address: True
             ),

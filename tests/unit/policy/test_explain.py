@@ -64,8 +64,8 @@ def test_the_whole_story_names_wrappers_redirects_doubts_and_the_way_to_permit()
     prepared = prepared_of("nohup sudo sh -c 'ls > out'")
     facts = facts_of(prepared)
     story = "\n".join(explained(prepared, facts, evaluate(prepared, facts)))
-    assert "verdict: ask (stage person)" in story
-    assert "rule: elevation" in story
+    assert "verdict: refuse (stage person)" in story
+    assert "rule: elevation.form" in story
     assert "(inside nohup > sudo" in story
     assert "redirect: > out" in story
     assert "changes the user: sudo" in story
