@@ -16,10 +16,14 @@ WRITERS = words(
     "rm unlink mv cp tee sed ed ex ln install rsync truncate touch chmod chown dd sqlite3 shred sponge patch perl trash"
 )
 """Programs that write, move or remove the files that they are given."""
+EVERYTHING = frozenset({".", ".*", "", "^", ".+"})
+"""Patterns of pkill that every process matches."""
 _LAST_OPERAND_IS_WRITTEN = frozenset({"cp", "install", "rsync"})
 _DEVICE = re.compile(
     r"/dev/(?:sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|md\d|md/|dm-\d|mapper/|disk/|disk\d|rdisk\d|loop\d"
-    r"|nbd\d|zd\d|drbd\d|bcache\d|pmem\d|mtd\w*\d|ram\d|sr\d|sg\d|vg[\w-]*/|mem$|kmem$|port$)"
+    r"|nbd\d|zd\d|drbd\d|bcache\d|pmem\d|mtd\w*\d|ram\d|sr\d|sg\d|dasd[a-z]|ubd[a-z]|rbd\d|n?st\d|mem$|kmem$|port$"
+    r"|(?!(?:shm|fd|pts|input|net|snd|dri|tcp|udp|mqueue|cpu|bus|usb|vfio|hugepages|serial|v4l|infiniband|dma_heap|char)/)"
+    r"[\w.+-]+/[\w.+-])"
 ).match
 _TOP = (
     "/ /bin /boot /dev /etc /home /lib /lib32 /lib64 /libx32 /media /mnt /opt /proc /root /run /sbin /srv /sys /usr "
@@ -28,6 +32,7 @@ _TOP = (
 )
 TOP_DIRECTORIES = words(_TOP)
 """Roots of the file system: losing one of them means installing the host again or losing every home."""
+"""A disk, or a volume: those of a volume group lie in a directory that has the group's name."""
 _HOME = re.compile(r"~[\w.-]*|/home/[^/]+|/Users/[^/]+").fullmatch
 _SYSTEM = re.compile(
     r"/(?:bin|boot|dev|etc|lib|lib32|lib64|libx32|proc|sbin|sys|usr)(?:/.*)?|~|/|/(?:home|root|var|opt|srv|run)"
@@ -81,9 +86,15 @@ def operands(arguments: Sequence[str], values: str = "") -> list[str]:
     return found
 
 
+def options(arguments: Sequence[str]) -> Sequence[str]:
+    """The words before `--`, behind which nothing is an option."""
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
+
+
 def asks_for_help(arguments: Sequence[str]) -> bool:
     """Whether the program only prints about itself."""
-    return "--help" in arguments or "--version" in arguments
+    given = options(arguments)
+    return "--help" in given or "--version" in given
 
 
 def path(word: str) -> str:

@@ -12,15 +12,32 @@ from mtbot.policy.words import words
 _MAKERS = words(
     "mkfs mke2fs mkswap mkntfs mkdosfs mkexfatfs newfs mkreiserfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs "
     "mkfs.btrfs mkfs.vfat mkfs.fat mkfs.msdos mkfs.ntfs mkfs.exfat mkfs.f2fs mkfs.jfs mkfs.minix mkfs.reiserfs "
-    "mkfs.bcachefs"
+    "mkfs.bcachefs mkfs.gfs2 mkfs.ocfs2 mkfs.nilfs2 mkfs.udf mkudffs mkfs.erofs"
 )
+_EXT = ("nV", "bCdeEgGiIJlLmMNoOrtTUz")
+_NTFS = ("nhV", "spHLcz")
+_ONLY_SHOW = {
+    **dict.fromkeys(("mke2fs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4"), _EXT),
+    **dict.fromkeys(("mkntfs", "mkfs.ntfs"), _NTFS),
+    "mkfs.xfs": ("NV", "bdilmnprs"),
+}
+"""Letters of the options with which nothing is written, and of those with a value; to others -n is a name or a size."""
+_TABLES = {
+    "sfdisk": ("ldJsVFxTn", "NoOXYbuCHSwW"),
+    "fdisk": ("lxs", "bBcCHLoStuwW"),
+    "gdisk": ("l", ""),
+    "cfdisk": ("", "Lb"),
+}
+"""Editors of partition tables: letters with which they only show, and letters with a value."""
 _VOLUMES = frozenset({"pvremove", "vgremove", "lvremove", "vgreduce", "pvcreate"})
 _COPIERS = frozenset({"cp", "mv", "install", "rsync", "ddrescue", "dd_rescue", "partclone", "pv"})
 
 
 def _makes(command: SimpleCommand) -> bool:
-    shown = letters(command.arguments) & {"V", "h", "n"} or asks_for_help(command.arguments)
-    return not shown and bool(operands(command.arguments))
+    shown, values = _ONLY_SHOW.get(command.program, ("", ""))
+    if letters(command.arguments, values) & frozenset(shown) or asks_for_help(command.arguments):
+        return False
+    return bool(operands(command.arguments))
 
 
 def _partitions(command: SimpleCommand) -> bool:
@@ -32,12 +49,16 @@ def _partitions(command: SimpleCommand) -> bool:
         return any(word in ("mklabel", "mktable", "rm", "mkpart", "resizepart") for word in arguments)
     if program == "sgdisk":
         return bool(letters(arguments) & {"Z", "z", "o", "d"}) or has_long(arguments, "--zap-all", 5)
-    if program == "sfdisk":
-        return has_long(arguments, "--delete", 5)
+    if program in _TABLES:
+        shown, values = _TABLES[program]
+        shows = letters(arguments, values) & frozenset(shown) or asks_for_help(arguments)
+        listed = any(has_long(arguments, name, 5) for name in ("--list", "--list-free", "--dump", "--json", "--no-act"))
+        return not shows and not listed and any(map(is_device, operands(arguments)))
     if program == "cryptsetup":
         return any(word in ("luksFormat", "erase", "luksErase", "reencrypt") for word in arguments)
     if program == "mdadm":
-        return has_long(arguments, "--zero-superblock", 5) or has_long(arguments, "--stop", 5)
+        named = any(has_long(arguments, name, 5) for name in ("--zero-superblock", "--stop", "--create"))
+        return named or bool(letters(arguments) & {"S", "C"})
     if program == "badblocks":
         return "w" in letters(arguments)
     if program == "hdparm":
@@ -101,6 +122,7 @@ DISKS: tuple[Rule, ...] = (
         reason="removes partitions, volumes or their keys",
         hardline=True,
         programs=_VOLUMES
+        | frozenset(_TABLES)
         | {"parted", "sgdisk", "sfdisk", "cryptsetup", "mdadm", "badblocks", "hdparm", "nvme", "zpool", "zfs"},
         matches=_partitions,
         refuses=(

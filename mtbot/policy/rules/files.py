@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from mtbot.policy.reading_values import SimpleCommand
@@ -10,7 +11,10 @@ from mtbot.policy.rules.arguments import asks_for_help, has_long, is_root, is_sy
 from mtbot.policy.unwrap_tables import FD_EXEC, FIND_EXEC
 from mtbot.policy.words import words
 
+_REMOVERS = frozenset({"rm", "unlink", "shred"})
 _TRASH = "the trash tool: it moves files to a trash from which they can be brought back"
+_OPENS = re.compile(r"[0-7]*[2367]|[ugoa]*[oa][ugoa]*(?:[-+=][rwxXst]*)*[+=](?:[rwxXst]*w[rwxXst]*|u)").fullmatch
+"""A mode, or a clause of one, that lets everyone write."""
 _FIND_VALUES = words(
     "-name -iname -path -ipath -wholename -iwholename -regex -iregex -newer -lname -ilname -printf -fprintf"
 )
@@ -32,13 +36,15 @@ def _deletes_found(command: SimpleCommand) -> bool:
         return any(
             before in FD_EXEC and word.rsplit("/", 1)[-1] == "rm" for before, word in pairwise(command.arguments)
         )
+    if command.program in _REMOVERS:
+        return any(step.startswith(("find -", "fd -")) for step in command.via)
     before, running = "", False
     for word in command.arguments:
         if word == "-delete" and before not in _FIND_VALUES and not running:
             return True
         if before in FIND_EXEC:
             running = True
-            if word.rsplit("/", 1)[-1] in ("rm", "unlink", "shred"):
+            if word.rsplit("/", 1)[-1] in _REMOVERS:
                 return True
         if word in (";", "+"):
             running = False
@@ -63,9 +69,7 @@ def _opens_system(command: SimpleCommand) -> bool:
     words = operands(command.arguments)
     mode, targets = (words[0], words[1:]) if words else ("", [])
     recursive = "R" in letters(command.arguments) or has_long(command.arguments, "--recursive", 5)
-    everyone = mode.lstrip("0") in ("777", "776", "666") or mode in (
-        "a+rwx", "a=rwx", "ugo+rwx", "ugo=rwx", "+rwx", "o+w", "a+w", "o+rwx", "a+rw", "go+w",
-    )  # fmt: skip
+    everyone = mode == "+rwx" or any(map(_OPENS, mode.split(",")))
     return (recursive or everyone) and any(is_system(target) for target in (targets or words))
 
 
@@ -143,7 +147,7 @@ FILES: tuple[Rule, ...] = (
         id="files.find-delete",
         reason="deletes everything that a search finds",
         better="find without -delete to see the list first, then the trash tool for what should go",
-        programs=frozenset({"find", "gfind", "fd", "fdfind"}),
+        programs=_REMOVERS | {"find", "gfind", "fd", "fdfind"},
         matches=_deletes_found,
         refuses=(
             "find . -name '*.pyc' -delete",
@@ -152,6 +156,8 @@ FILES: tuple[Rule, ...] = (
             "find . -type f -exec rm {} \\;",
             "find . -execdir /bin/rm {} +",
             "fd -e tmp -x rm",
+            "find . -exec env rm {} +",
+            "find . -exec sh -c 'rm \"$1\"' _ {} \\;",
         ),
         permits=(
             "find . -name '*.pyc'",
@@ -159,6 +165,7 @@ FILES: tuple[Rule, ...] = (
             "find . -exec grep -l rm {} +",
             "find . -exec echo -delete \\; -print",
             "fd -e tmp",
+            "rm notes.txt",
             "echo find . -delete",
         ),
     ),

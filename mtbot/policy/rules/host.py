@@ -6,13 +6,30 @@ from itertools import pairwise
 
 from mtbot.policy.reading_values import SimpleCommand
 from mtbot.policy.rule import Rule
-from mtbot.policy.rules.arguments import WRITERS, asks_for_help, has_long, letters, operands, path, writes
+from mtbot.policy.rules.arguments import (
+    EVERYTHING,
+    WRITERS,
+    asks_for_help,
+    has_long,
+    letters,
+    operands,
+    options,
+    path,
+    writes,
+)
 from mtbot.policy.words import words
 
 _POWER = frozenset({"shutdown", "reboot", "halt", "poweroff"})
 _POWER_VERBS = words(
     "reboot poweroff halt kexec soft-reboot suspend hibernate hybrid-sleep suspend-then-hibernate rescue emergency"
 )
+_UNIT_VERBS = words(
+    "status show cat help list-units list-unit-files list-dependencies list-timers list-sockets list-jobs is-active is-enabled"
+    " is-failed stop restart reload enable disable mask unmask edit kill list-sessions session-status show-session"
+)
+"""Verbs behind which a power verb is the name of a unit; before one, a word may be the value of an option."""
+_POWER_FILES = frozenset({"/proc/sysrq-trigger", "/sys/power/state"})
+_BUSES = frozenset({"dbus-send", "busctl", "gdbus"})
 _ACCOUNTS = words(
     "passwd useradd usermod userdel adduser deluser addgroup delgroup groupadd groupmod groupdel chpasswd "
     "chgpasswd gpasswd newusers visudo vipw vigr chsh chfn chage grpconv pwconv pwunconv"
@@ -31,26 +48,31 @@ def _bomb(command: SimpleCommand) -> bool:
 
 
 def _powers(command: SimpleCommand) -> bool:
-    if any(r.writes and path(r.target.text) == "/proc/sysrq-trigger" for r in command.redirects):
+    if any(r.writes and path(r.target.text) in _POWER_FILES for r in command.redirects):
         return True
     arguments = command.arguments
     if asks_for_help(arguments):
         return False
     if command.program in _POWER:
-        return "-c" not in arguments and not has_long(arguments, "--show", 5)
+        return "-c" not in options(arguments) and not has_long(arguments, "--show", 5)
     if command.program in ("init", "telinit"):
         return any(word in ("0", "6", "1", "s", "S") for word in arguments)
     if command.program == "tee":
-        return any(path(word) == "/proc/sysrq-trigger" for word in arguments)
+        return any(path(word) in _POWER_FILES for word in arguments)
     if command.program == "kexec":
         return "e" in letters(arguments) or has_long(arguments, "--exec", 4)
-    if command.program == "dbus-send":
-        return any(word.endswith((".Reboot", ".PowerOff", ".Halt", ".Suspend")) for word in arguments)
-    given = operands(arguments, "HMtsp")
-    return bool(given) and (
-        given[0] in _POWER_VERBS
-        or (given[0] in ("isolate", "start") and any(w.partition(".")[0] in _POWER_VERBS for w in given[1:]))
-    )
+    if command.program in _BUSES:
+        return any(
+            word.rpartition(".")[2] in ("Reboot", "PowerOff", "Halt", "Suspend", "Hibernate") for word in arguments
+        )
+    for position, word in enumerate(given := operands(arguments, "HMtspno")):
+        if word in _POWER_VERBS:
+            return True
+        if word in ("isolate", "start"):
+            return any(unit.partition(".")[0] in _POWER_VERBS for unit in given[position + 1 :])
+        if word in _UNIT_VERBS:
+            return False
+    return False
 
 
 def _accounts(command: SimpleCommand) -> bool:
@@ -59,7 +81,7 @@ def _accounts(command: SimpleCommand) -> bool:
     arguments = command.arguments
     if command.program not in _ACCOUNTS:
         return writes(command, _is_account_file)
-    if asks_for_help(arguments) or "-h" in arguments:
+    if asks_for_help(arguments) or arguments == ("-h",):
         return False
     flags = letters(arguments)
     shows = {"passwd": "S", "chage": "l", "useradd": "D", "visudo": "c"}.get(command.program, "")
@@ -110,7 +132,7 @@ def _kills_all(command: SimpleCommand) -> bool:
         elif arguments[:1] and arguments[0].startswith("-") and arguments[0] not in ("--", "-l", "-L"):
             arguments = arguments[1:]
         return "-1" in arguments
-    return any(word in (".", ".*", "", "^", ".+") for word in operands(arguments, "sgGPtuU"))
+    return any(word in EVERYTHING for word in operands(arguments, "sgGPtuU"))
 
 
 HOST: tuple[Rule, ...] = (
@@ -149,7 +171,7 @@ HOST: tuple[Rule, ...] = (
     Rule(
         id="host.power",
         reason="shuts the host down, restarts it or sends it to sleep",
-        programs=_POWER | {"systemctl", "launchctl", "init", "telinit", "loginctl", "kexec", "dbus-send", "tee"},
+        programs=_POWER | {"systemctl", "launchctl", "init", "telinit", "loginctl", "kexec", "tee"} | _BUSES,
         redirects=True,
         matches=_powers,
         refuses=(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from itertools import pairwise
 
 from mtbot.policy.reading_values import SimpleCommand
-from mtbot.policy.rule import Rule
-from mtbot.policy.rules.arguments import WRITERS, asks_for_help, operands, writes
+from mtbot.policy.rule import Patterns, PatternsError, Rule
+from mtbot.policy.rules.arguments import EVERYTHING, WRITERS, asks_for_help, letters, operands, writes
 from mtbot.policy.words import words
 
 _SERVICE_STOPS = words(
@@ -35,19 +36,37 @@ def _touches_mtclaw(command: SimpleCommand) -> bool:
         ]
         return bool(module) and module[0].partition(".")[0] == "mtbot"
     if program in ("pkill", "killall", "skill", "snice"):
-        return any(name in word for word in arguments for name in _NAMES)
+        flags, given = letters(arguments, "sgGPtuUF"), operands(arguments, "sgGPtuUF")
+        patterns = given if program == "pkill" or "r" in flags else []
+        names = _NAMES if "f" in flags else ("mtclaw",)
+        return any(map(_names_us, arguments)) or any(_matches(pattern, names) for pattern in patterns)
     if program in _SERVICES:
         given = operands(arguments)
-        return any(word in _SERVICE_STOPS for word in given) and any(name in word for word in given for name in _NAMES)
+        stops = any(word in _SERVICE_STOPS for word in given)
+        return stops and any(_names_us(word) or fnmatchcase("mtclaw.service", word) for word in given)
     return writes(command, _is_own_state)
+
+
+def _names_us(word: str) -> bool:
+    return any(name in word for name in _NAMES)
+
+
+def _matches(pattern: str, names: tuple[str, ...]) -> bool:
+    """Whether a pattern of pkill finds this bot's process; one that finds everything is another rule's."""
+    if pattern in EVERYTHING:
+        return False
+    try:
+        return any(Patterns((pattern,)).first_match(name) is not None for name in names)
+    except PatternsError:
+        return False
 
 
 def _own_reading(arguments: tuple[str, ...]) -> bool:
     """Whether the verb only shows something."""
     if asks_for_help(arguments):
         return True
-    valued = {b for a, b in pairwise(arguments) if a in ("--config", "--log-level")}
-    verb = tuple([word for word in operands(arguments) if word not in valued][:2])
+    kept = [b for a, b in pairwise(("", *arguments)) if a not in ("--config", "--log-level")]
+    verb = tuple(operands(kept)[:2])
     return not verb or verb[:1] in _OWN_READING or verb in _OWN_READING
 
 
