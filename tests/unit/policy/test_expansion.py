@@ -77,6 +77,12 @@ def test_unknown_pieces_and_globs_are_flagged() -> None:
     assert expander.words("'/bin/r?'") == [Word("/bin/r?")]
 
 
+@pytest.mark.parametrize("source", ["${}", "${ x}", "${%x}", "${&}", "${"])
+def test_what_is_no_parameter_is_unknown(source: str) -> None:
+    """bash calls it a bad substitution; nothing is made up for it."""
+    assert Expander(VALUES, lambda _: None).words(source) == [Word(UNKNOWN, dynamic=True)]
+
+
 def test_a_value_is_one_word() -> None:
     """Assignments and redirect targets are neither split nor brace-expanded."""
     expander = Expander(VALUES, lambda _: None)

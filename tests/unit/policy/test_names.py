@@ -58,6 +58,14 @@ def test_combinations_and_values_are_bounded() -> None:
     assert len(dict(names.environment())["a"]) == 8
 
 
+@pytest.mark.parametrize(
+    ("text", "aliases"), [("alias", {}), ("alias x", {}), ("alias x y=rm z='ls -l'", {"y": "rm", "z": "ls -l"})]
+)
+def test_an_alias_that_is_only_shown_is_none(text: str, aliases: dict[str, str]) -> None:
+    """A word without a value asks what it stands for."""
+    assert _names(text).aliases == aliases
+
+
 def test_aliases_and_functions_are_known() -> None:
     """Both make a new command word."""
     names = _names("alias ls='rm -rf' x=y; f() { :; }")
