@@ -3,8 +3,10 @@
 import asyncio
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Self
 
+from mtbot.bootstrap.confinement import guard_of, trouble_with
 from mtbot.bootstrap.offline import Loaded
 from mtbot.bootstrap.system import home_directory
 from mtbot.config.compile import compile_rules
@@ -25,7 +27,8 @@ from mtbot.tools.world import HostWorld
 class Judge:
     """Decides as an attended chat would; without a configuration, by the built-in rules in mode approval.
 
-    A context manager: it owns an event loop.
+    Nothing is started to find out whether this host can contain a command: where the answer depends on that, the
+    reason says so. A context manager: it owns an event loop.
     """
 
     def __init__(self, loaded: Loaded | None) -> None:
@@ -38,7 +41,8 @@ class Judge:
             self._rules = compile_rules(profile, loaded.settings)
             self._cwd = str(profile.tools.exec.cwd)
             path = profile.tools.exec.path
-        self._around = Surroundings(home, (), containment_ready=True)
+        trouble = trouble_with(loaded.settings.base, guard_of(loaded)) if loaded is not None else ""
+        self._around = Surroundings(home, (), containment_ready=not trouble)
         self._finder = FactFinder(HostWorld(home=home, path=path, places=self._rules.places))
         self._runner = asyncio.Runner()
 
@@ -56,7 +60,7 @@ class Judge:
         )
         prepared = prepare(call, SPEC, self._rules)
         facts = self._runner.run(self._finder.gather(call, prepared, self._around, tainted=False))
-        return prepared, facts, evaluate(prepared, facts)
+        return prepared, facts, _with_both_hosts(prepared, facts)
 
     def verdict(self, command: str) -> Mapping[str, object]:
         """The decision as a JSON-ready mapping; ``runs`` is the exact text for the shell, if it would run."""
@@ -73,3 +77,17 @@ class Judge:
     def explain(self, command: str) -> tuple[str, ...]:
         """The whole story, a line each."""
         return explained(*self.decide(command))
+
+
+def _with_both_hosts(prepared: Prepared, facts: Facts) -> Decision:
+    """The decision for a host that contains; its reason says what would differ on one that cannot."""
+    decision = evaluate(prepared, facts)
+    without = evaluate(prepared, replace(facts, containment_ready=False))
+    if (without.verdict, without.profile) == (decision.verdict, decision.profile):
+        return decision
+    if without.verdict is not decision.verdict:
+        other = f"{without.verdict.value}, because {without.reason}"
+    else:
+        other = "it runs NOT CONTAINED"
+    reason = f"{decision.reason}, contained if this host can do that (mtclaw doctor tries it), and if not: {other}"
+    return replace(decision, reason=reason)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from mtbot.policy.reading_values import SimpleCommand
 from mtbot.policy.rule import Patterns, PatternsError, Rule
-from mtbot.policy.rules.arguments import EVERYTHING, WRITERS, asks_for_help, letters, operands, writes
+from mtbot.policy.rules.arguments import EVERYTHING, WRITERS, letters, operands, writes
 from mtbot.policy.words import words
 
 _SERVICE_STOPS = words(
@@ -16,11 +16,13 @@ _SERVICE_STOPS = words(
 )
 _SERVICES = words("systemctl service rc-service launchctl supervisorctl initctl sv s6-svc docker podman")
 _OWN_READING = frozenset({
-    ("version",), ("doctor",), ("help",), ("completion",), ("config", "path"), ("config", "show"), ("config", "validate"),
-    ("sessions", "list"), ("sessions", "show"), ("approvals", "list"), ("approvals", "show"), ("cron", "list"),
-    ("policy", "rules"), ("policy", "test"), ("policy", "explain"), ("policy", "lint"), ("audit", "verify"),
-    ("audit", "list"), ("audit", "show"), ("status",),
+    ("version",), ("doctor",), ("usage",), ("config", "path"), ("config", "show"), ("config", "validate"),
+    ("config", "reference"), ("sessions", "list"), ("sessions", "show"), ("approvals", "list"), ("approvals", "show"),
+    ("approvals", "pending"), ("cron", "list"), ("trash", "list"), ("policy", "rules"), ("policy", "test"), ("policy", "check"),
+    ("policy", "explain"), ("policy", "lint"), ("policy", "replay"), ("policy", "suggest"), ("audit", "verify"),
+    ("audit", "export"),
 })  # fmt: skip
+"""Every verb of the command line that changes nothing; a verb that is not here is refused."""
 _NAMES = ("mtclaw", "mtbot")
 
 
@@ -62,12 +64,21 @@ def _matches(pattern: str, names: tuple[str, ...]) -> bool:
 
 
 def _own_reading(arguments: tuple[str, ...]) -> bool:
-    """Whether the verb only shows something."""
-    if asks_for_help(arguments):
-        return True
-    kept = [b for a, b in pairwise(("", *arguments)) if a not in ("--config", "--log-level")]
-    verb = tuple(operands(kept)[:2])
-    return not verb or verb[:1] in _OWN_READING or verb in _OWN_READING
+    """Whether the verb only shows something, or help is asked for in front of any option that could take the word."""
+    verb: list[str] = []
+    rest = list(arguments)
+    while rest and len(verb) < 3:
+        word = rest.pop(0)
+        if word == "--help":
+            return True
+        if not word.startswith("-"):
+            verb.append(word)
+        elif word in ("--config", "--log-level"):
+            del rest[:1]
+        elif not word.startswith(("--config=", "--log-level=")):
+            verb = verb or [word]
+            break
+    return not verb or tuple(verb[:1]) in _OWN_READING or tuple(verb[:2]) in _OWN_READING
 
 
 def _is_own_state(word: str) -> bool:
@@ -92,6 +103,15 @@ OWN: tuple[Rule, ...] = (
             "service mtclaw stop",
             "docker stop mtclaw",
             "mtclaw approvals approve 3fa9",
+            "mtclaw approvals deny 3fa9 --reason --help",
+            "mtclaw policy allow ls --why --help",
+            "mtclaw audit acknowledge --reason --help",
+            "mtclaw --config approve approvals approve list",
+            "mtclaw trash empty --yes",
+            "mtclaw trash restore 3",
+            "mtclaw db prune",
+            "mtclaw db backup x.db",
+            "mtclaw cron run nightly",
             "mtclaw --config x.yaml gateway",
             "mtclaw sessions rm 4",
             "mtclaw onboard",
@@ -107,6 +127,13 @@ OWN: tuple[Rule, ...] = (
             "mtclaw version",
             "mtclaw --config x.yaml doctor",
             "mtclaw approvals list",
+            "mtclaw approvals pending",
+            "mtclaw approvals approve --help",
+            "mtclaw --help",
+            "mtclaw --log-level debug trash list",
+            "mtclaw usage --days 3",
+            "mtclaw audit export",
+            "mtclaw policy check",
             "systemctl status mtclaw",
             "journalctl -u mtclaw",
             "pgrep mtclaw",

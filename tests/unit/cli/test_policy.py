@@ -62,6 +62,61 @@ def test_check_uses_the_named_configuration(
     assert (verdict["verdict"], verdict["rule"], verdict["runs"]) == ("run", "allow[0]", "ls a")
 
 
+@pytest.mark.parametrize(
+    ("containment", "command", "said"),
+    [
+        (
+            "{}",
+            "git status",
+            "contained if this host can do that (mtclaw doctor tries it), and if not: it runs NOT CONTAINED",
+        ),
+        (
+            "{require: true}",
+            "git status",
+            "and if not: refuse, because it should run contained, which cannot be done here",
+        ),
+        ("{}", "docker ps", "every command in it is allowed by a rule"),
+        ("{}", "rm x", 'no rule allows "rm"'),
+    ],
+)
+def test_check_says_what_depends_on_containment(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    config: str,
+    containment: str,
+    command: str,
+    said: str,
+) -> None:
+    """Nobody tried here whether this host can contain anything, so a verdict that counts on it says so."""
+    text = (
+        Path(config)
+        .read_text()
+        .replace("    allow:\n", f"    allow_packs: [readonly]\n    containment: {containment}\n    allow:\n")
+    )
+    Path(config).write_text(text)
+    feed(monkeypatch, json.dumps({"command": command}).encode() + b"\n")
+    assert run(["--config", config, "policy", "check"]) == 0
+    verdict = json.loads(capsys.readouterr().out)
+    assert verdict["reason"].endswith(said) or said in verdict["reason"]
+    assert ("contained if" in verdict["reason"]) == (command == "git status")
+
+
+def test_check_knows_a_workspace_in_which_nothing_can_be_contained(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], config: str
+) -> None:
+    """Where the configuration itself stands against it, there is no if."""
+    text = (
+        Path(config)
+        .read_text()
+        .replace("    allow:\n", "    allow_packs: [readonly]\n    containment: {require: true}\n    allow:\n")
+    )
+    Path(config).write_text(text.replace("workspace: ws", "workspace: ."))
+    feed(monkeypatch, b'{"command": "ls"}\n')
+    assert run(["--config", config, "policy", "check"]) == 0
+    verdict = json.loads(capsys.readouterr().out)
+    assert (verdict["verdict"], verdict["rule"]) == ("refuse", "containment.required")
+
+
 @pytest.mark.parametrize("line", [b"nonsense\n", b"{}\n", b'{"command": 5}\n', b"[]\n"])
 def test_check_names_the_line_that_is_wrong(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: bytes
