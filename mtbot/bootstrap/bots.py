@@ -20,6 +20,7 @@ from mtbot.domain.errors import (
     Unreachable,
 )
 from mtbot.domain.ids import BotName, ChatId
+from mtbot.domain.menu import Menu
 from mtbot.domain.record import Card, OutboxItem, OutKind
 from mtbot.domain.turn import Address, SurfaceName
 from mtbot.gateway.commands import Commands
@@ -171,10 +172,16 @@ class Bots:
         """Tell Telegram which commands there are; a failure is no reason not to serve."""
         from mtbot.channels.telegram.account import announce
 
-        try:
-            await announce(bot.transport, [(command.word, command.help) for command in self._commands.table])
-        except ChannelError as error:
-            _log.warning("telegram.commands_not_set", bot=bot.name, error=str(error))
+        people = self._engine.loaded.people
+        for menu in Menu:
+            if menu is Menu.OWNER and people.owner not in people.bots[bot.name].allow:
+                continue
+            listed = [(command.word, command.help) for command in self._commands.table if menu in command.menus]
+            try:
+                await announce(bot.transport, listed, menu, int(people.owner or 0))
+            except ChannelError as error:
+                # the owner has not written to this bot yet, or the server knows no scopes
+                _log.info("telegram.commands_not_set", bot=bot.name, menu=menu.value, error=str(error))
 
 
 async def connect_bot(loaded: Loaded, name: BotName, engine: Engine, door: Intake) -> BotParts:

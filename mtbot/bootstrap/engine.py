@@ -248,7 +248,22 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     lanes = Lanes(turns.step, SLOTS)
     lanes.dropped = turns.forget
     outbox = OutboxWorker(Mail(stores.outbox, stores.consents), board.ways, loaded.clock, loaded.redactor)
-    recovery = Recovery(
+    recovery = _recovery_of(office, lanes)
+    places = Places(
+        PlaceStores(stores.chats, stores.inbox, stores.outbox), lambda: loaded.people, loaded.clock, loaded.redactor
+    )
+    outbox.on_gone, outbox.closed = places.lost, places.closed
+    office.desk.wake = turns.wake = recovery.wake = places.wake = outbox.wake
+    profiles.put = _putting(stores.outbox, loaded.clock, outbox.wake)
+    outbox.on_unasked = recovery.unasked
+    recovery.unsure = outbox.settle_ambiguous
+    machinery = Machinery(providers, runner, confiner)
+    return Engine(office, profiles, machinery, board, Flow(turns, lanes, outbox, recovery, places))
+
+
+def _recovery_of(office: Office, lanes: Lanes) -> Recovery:
+    loaded, stores = office.loaded, office.stores
+    return Recovery(
         Leftovers(
             stores.trail,
             stores.trail,
@@ -264,16 +279,6 @@ def build_engine(office: Office, runner: Runner) -> Engine:
         loaded.clock,
         loaded.redactor,
     )
-    places = Places(
-        PlaceStores(stores.chats, stores.inbox, stores.outbox), lambda: loaded.people, loaded.clock, loaded.redactor
-    )
-    outbox.on_gone, outbox.closed = places.lost, places.closed
-    office.desk.wake = turns.wake = recovery.wake = places.wake = outbox.wake
-    profiles.put = _putting(stores.outbox, loaded.clock, outbox.wake)
-    outbox.on_unasked = recovery.unasked
-    recovery.unsure = outbox.settle_ambiguous
-    machinery = Machinery(providers, runner, confiner)
-    return Engine(office, profiles, machinery, board, Flow(turns, lanes, outbox, recovery, places))
 
 
 def _putting(outbox: Outbox, clock: Clock, wake: Callable[[], None]) -> Put:

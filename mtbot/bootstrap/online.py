@@ -9,6 +9,7 @@ import structlog
 
 from mtbot.approvals.cut_off import CutOffCards
 from mtbot.bootstrap.bots import BotParts, Bots, BotWays
+from mtbot.bootstrap.chat_commands import commands_of
 from mtbot.bootstrap.chores import daily_of
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded
@@ -23,14 +24,13 @@ from mtbot.domain.turn import Inbound, SurfaceName
 from mtbot.gate.facts import FactFinder
 from mtbot.gate.undo import Ground, TrashKeeper
 from mtbot.gateway.answers import IntakeFrame
-from mtbot.gateway.commands import About, Commands, CommandStores
+from mtbot.gateway.commands import About, Commands
 from mtbot.gateway.cut_off import CutOffs, NoticeFrame
 from mtbot.gateway.edits import EditFrame, EditOffers
 from mtbot.gateway.intake import Intake, IntakeStores
 from mtbot.gateway.lifecycle import Gateway, Parts, Service
 from mtbot.gateway.received import Received, Shelving
 from mtbot.gateway.status import Statuses, StatusFrame
-from mtbot.gateway.usage import UsageReport
 from mtbot.tools.shelf import WorkspaceShelf
 
 if TYPE_CHECKING:
@@ -53,14 +53,7 @@ def build_gateway(engine: Engine) -> "Running":
     started = time.monotonic()
     running = Running(engine, ways)
     stores = engine.office.stores
-    commands = Commands(
-        engine.desk,
-        engine.lanes,
-        CommandStores(stores.history, stores.consents, stores.inbox),
-        lambda: engine.loaded.people,
-        functools.partial(running.about, started=started),
-        engine.loaded.clock,
-    )
+    commands = commands_of(engine, functools.partial(running.about, started=started))
     frame = IntakeFrame(
         engine.loaded.clock,
         engine.loaded.redactor,
@@ -78,9 +71,7 @@ def build_gateway(engine: Engine) -> "Running":
         frame,
         running.trash,
     )
-    commands.doing, commands.outward = engine.turns.doing, engine.places.outward
     clock = engine.loaded.clock
-    commands.usage = UsageReport(stores.spending, lambda: engine.loaded.settings.budgets.caps, clock, clock.date).of
     cards = CutOffCards(engine.loaded.clock, engine.loaded.redactor, lambda: engine.loaded.people)
     notices = NoticeFrame(engine.loaded.clock, ways, engine.wake, intake.admits)
     intake.presses.on_notice = CutOffs(stores.trail, stores.outbox, engine.lanes, cards, notices).press

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from mtbot.approvals.desk import Desk
 from mtbot.domain.errors import AlreadyDecided, ConsentError, NoSuchApproval, NotAllowed, NotWrittenYet, StorageError
 from mtbot.domain.ids import ApprovalId, SessionId
+from mtbot.domain.menu import EVERYWHERE, IN_PRIVATE, Menu
 from mtbot.domain.ports import Clock, Consents, History, Inbox
 from mtbot.domain.record import Approval, ApprovalState, Ruling, Via
 from mtbot.domain.turn import Address, Inbound
@@ -49,11 +50,15 @@ class CommandStores:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: its word, what it is for, and what it does; the answer is Markdown, empty for none."""
+    """A command: its word, what it is for, and what it does; the answer is Markdown, empty for none.
+
+    ``menus`` says where it is offered. Where it may be used is another matter, which its answer knows.
+    """
 
     word: str
     help: str
     run: Callable[[Inbound], Awaitable[str]]
+    menus: frozenset[Menu] = EVERYWHERE
 
 
 class Commands:
@@ -77,8 +82,8 @@ class Commands:
         self.outward: Callable[[Address], Address] = lambda address: address
         self.usage: Callable[[Inbound], Awaitable[str]] = _no_usage
         self.doing: Callable[[SessionId], str] = lambda _session: ""
-        self.table = (
-            Command("start", "what I am", self._start),
+        self.table: tuple[Command, ...] = (
+            Command("start", "what I am", self._start, IN_PRIVATE),
             Command("help", "these commands", self._help),
             Command("new", "forget this conversation and begin afresh", self._new),
             Command("status", "what I am doing", self._status),
@@ -89,6 +94,10 @@ class Commands:
             Command("approve", "approve a question: /approve ID", self._approve),
             Command("deny", "deny a question: /deny ID reason", self._deny),
         )
+
+    def add(self, *commands: Command) -> None:
+        """Have these commands too."""
+        self.table = (*self.table, *commands)
 
     def find(self, word: str) -> Command | None:
         """The command of that word."""
@@ -106,7 +115,8 @@ class Commands:
 
     async def _help(self, inbound: Inbound) -> str:
         about = self._about(inbound)
-        lines = [f"/{command.word} {command.help}" for command in self.table]
+        menu = Menu.OWNER if self._people().owns(inbound.sender) else Menu.PRIVATE
+        lines = [f"/{command.word} {command.help}" for command in self.table if menu in command.menus]
         return "\n".join((*lines, "", "Reply to a question of mine to deny it with a reason.", f"Model: {about.model}"))
 
     async def _usage(self, inbound: Inbound) -> str:

@@ -128,6 +128,17 @@ class Lanes:
             return False
         return lane.current.ref.message == message
 
+    def withdraw(self, session: SessionId) -> tuple[Inbound, ...]:
+        """Drop the messages that are queued behind the one that is worked on; which they were."""
+        lane = self._lanes.get(session)
+        if lane is None:
+            return ()
+        dropped = tuple(lane.items)
+        lane.items.clear()
+        for inbound in dropped:
+            self.dropped(inbound)
+        return dropped
+
     def halt(self, session: SessionId) -> Halted:
         """Cancel the step that runs and drop what is queued, also what only waits for a slot; never waits itself.
 

@@ -14,7 +14,23 @@ from mtbot.domain.turn import Actor, ActorKind, Address, Inbound, InboundKind, S
 IMPERSONAL = frozenset({UserId(1087968824), UserId(136817688), UserId(777000)})
 """Ids that Telegram writes where no person is shown: anonymous admins, channels, linked-channel forwards."""
 
-OWN_COMMANDS = frozenset({"whoami", "stop", "new", "status", "help", "start", "pending", "approve", "deny"})
+OWN_COMMANDS = frozenset(
+    [
+        "whoami",
+        "stop",
+        "new",
+        "status",
+        "help",
+        "start",
+        "pending",
+        "approve",
+        "deny",
+        "cancel",
+        "model",
+        "sessions",
+        "usage",
+    ]
+)
 """Commands that a listed person may use bare in a group that wants a mention."""
 
 MAX_NAME = 64
@@ -105,6 +121,10 @@ class People:
             return known[:1].upper() + known[1:]
         chosen = " ".join(actor.name.split())[:MAX_NAME]
         return chosen or ("somebody" if actor.kind is ActorKind.TELEGRAM else "the owner of this host")
+
+    def owns(self, actor: Actor) -> bool:
+        """Whether that is the owner."""
+        return self.owner is not None and _person(actor) == self.owner
 
     def following(self, moves: Mapping[tuple[BotName, ChatId], ChatId]) -> "People":
         """These people where groups moved: a group goes on under its old id, with what is configured for the new one."""

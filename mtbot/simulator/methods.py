@@ -287,17 +287,26 @@ def file_path(attachment: Attachment) -> str:
     return f"{kind}s/file_{number}"
 
 
+def _scope(call: Call) -> str:
+    """The scope that a call names: its type, with the chat if it is about one; a bot's own people have to exist."""
+    scope = call.params.object("scope") or {}
+    kind, chat = str(scope.get("type", "default")), scope.get("chat_id")
+    if chat is None:
+        return kind
+    return f"{kind}:{call.world.reachable(call.bot, chat).id}"
+
+
 def _set_my_commands(call: Call) -> object:
-    call.bot.commands = rules.command_list(call.params)
+    call.bot.menus[_scope(call)] = rules.command_list(call.params)
     return True
 
 
 def _get_my_commands(call: Call) -> object:
-    return [{"command": name, "description": description} for name, description in call.bot.commands]
+    return [{"command": name, "description": description} for name, description in call.bot.menus.get(_scope(call), ())]
 
 
 def _delete_my_commands(call: Call) -> object:
-    call.bot.commands = ()
+    call.bot.menus.pop(_scope(call), None)
     return True
 
 

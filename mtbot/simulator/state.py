@@ -62,17 +62,22 @@ class Room:
 
 @dataclass(slots=True)
 class Bot:
-    """A registered bot with its queue, its menu and the people who blocked it."""
+    """A registered bot with its queue, its menus by scope and the people who blocked it."""
 
     account: BotAccount
     queue: UpdateQueue
-    commands: tuple[tuple[str, str], ...] = ()
+    menus: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     blocked_by: set[int] = field(default_factory=set)
 
     @property
     def id(self) -> int:
         """The numeric user id."""
         return self.account.id
+
+    @property
+    def commands(self) -> tuple[tuple[str, str], ...]:
+        """The menu of no scope in particular."""
+        return self.menus.get("default", ())
 
 
 @dataclass(slots=True)

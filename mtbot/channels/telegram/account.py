@@ -3,11 +3,18 @@
 from collections.abc import Sequence
 
 from aiogram.methods import DeleteWebhook, GetMe, SetMyCommands
-from aiogram.types import BotCommand
+from aiogram.types import (
+    BotCommand,
+    BotCommandScopeAllGroupChats,
+    BotCommandScopeAllPrivateChats,
+    BotCommandScopeChat,
+    BotCommandScopeUnion,
+)
 
 from mtbot.channels.telegram.translate import Me
 from mtbot.channels.telegram.transport import Transport
 from mtbot.domain.errors import TokenRejected
+from mtbot.domain.menu import Menu
 
 MAX_DESCRIPTION = 256
 
@@ -29,7 +36,14 @@ async def drop_webhook(transport: Transport) -> None:
     await transport.call(DeleteWebhook())
 
 
-async def announce(transport: Transport, commands: Sequence[tuple[str, str]]) -> None:
-    """Tell Telegram which commands there are, each with what it is for. ChannelError."""
+async def announce(
+    transport: Transport, commands: Sequence[tuple[str, str]], menu: Menu = Menu.PRIVATE, owner: int = 0
+) -> None:
+    """Tell Telegram which commands a menu has, each with what it is for; ``owner`` is whose chat OWNER is. ChannelError."""
     listed = [BotCommand(command=word, description=says[:MAX_DESCRIPTION]) for word, says in commands]
-    await transport.call(SetMyCommands(commands=listed))
+    scope: BotCommandScopeUnion = BotCommandScopeAllPrivateChats()
+    if menu is Menu.GROUPS:
+        scope = BotCommandScopeAllGroupChats()
+    elif menu is Menu.OWNER:
+        scope = BotCommandScopeChat(chat_id=owner)
+    await transport.call(SetMyCommands(commands=listed, scope=scope))

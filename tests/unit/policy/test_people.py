@@ -384,3 +384,12 @@ class TestMoves:
         moves = {(BotName("ops"), OPS): self.NEW, (BotName("gone"), OPS): self.NEW}
         assert known.following(moves) == known
         assert known.following({}) == known
+
+
+def test_who_owns_it() -> None:
+    """The configured person, by number; nobody where nobody is named, and nobody who only has that uid."""
+    assert people().owns(person(CHIEF))
+    assert not people().owns(person(DEPLOY, "chief"))
+    assert not people().owns(Actor(ActorKind.LOCAL, int(CHIEF)))
+    assert not People().owns(person(CHIEF))
+    assert not People().owns(SYSTEM)

@@ -10,6 +10,7 @@ from mtbot.channels.telegram.account import announce, drop_webhook, who_am_i
 from mtbot.channels.telegram.transport import ALLOWED_UPDATES, Account, Transport
 from mtbot.domain.errors import Ambiguous, ChannelError, ChatGone, PollConflict, Throttled, TokenRejected, Unreachable
 from mtbot.domain.ids import BotName
+from mtbot.domain.menu import Menu
 from mtbot.simulator import faults
 from mtbot.simulator.faults import Fault
 from mtbot.simulator.telegram import DEFAULT_TOKEN, TelegramSimulator
@@ -163,7 +164,13 @@ async def test_the_bots_own_account(telegram: TelegramSimulator, transport: Tran
     await drop_webhook(transport)
     assert telegram.bot().queue.webhook == ""
     await announce(transport, [("stop", "x" * 300)])
-    assert telegram.bot().commands == (("stop", "x" * 256),)
+    await announce(transport, [("new", "n")], Menu.GROUPS)
+    await announce(transport, [("all", "a")], Menu.OWNER, 1001)
+    assert telegram.bot().menus == {
+        "all_private_chats": (("stop", "x" * 256),),
+        "all_group_chats": (("new", "n"),),
+        "chat:1001": (("all", "a"),),
+    }
     telegram.fault("getMe", faults.unauthorized())
     with pytest.raises(TokenRejected, match="Telegram does not accept the token of bot ops"):
         await who_am_i(transport)

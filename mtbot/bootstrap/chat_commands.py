@@ -1,0 +1,30 @@
+"""The commands of a chat, built over an engine."""
+
+from collections.abc import Callable
+
+from mtbot.bootstrap.engine import Engine
+from mtbot.bootstrap.system import short_host
+from mtbot.domain.turn import Inbound
+from mtbot.gateway.commands import About, Commands, CommandStores
+from mtbot.gateway.conversations import ConversationCommands, Models
+from mtbot.gateway.usage import UsageReport
+from mtbot.policy.people import People
+
+
+def commands_of(engine: Engine, about: Callable[[Inbound], About]) -> Commands:
+    """Every command; ``about`` tells what /start and /status say of a place."""
+    stores, clock = engine.office.stores, engine.loaded.clock
+
+    def people() -> People:
+        return engine.loaded.people
+
+    def models(inbound: Inbound) -> Models:
+        agent = engine.profiles.of(inbound.address).settings.agent
+        return Models(agent.model, tuple(agent.fallback_models), short_host())
+
+    kept = CommandStores(stores.history, stores.consents, stores.inbox)
+    commands = Commands(engine.desk, engine.lanes, kept, people, about, clock)
+    commands.doing, commands.outward = engine.turns.doing, engine.places.outward
+    commands.usage = UsageReport(stores.spending, lambda: engine.loaded.settings.budgets.caps, clock, clock.date).of
+    commands.add(*ConversationCommands(stores.history, stores.inbox, engine.lanes, people, models, clock).table)
+    return commands

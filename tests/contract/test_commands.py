@@ -1,0 +1,74 @@
+"""The commands in the menus of a chat, and those about conversations."""
+
+from pathlib import Path
+
+from mtbot.simulator.script import HANG, say
+from tests.contract.stage import CHIEF, DEPLOY, GROUP, open_stage
+
+
+async def test_each_menu_offers_what_can_be_used_there(tmp_path: Path) -> None:
+    """Private chats, groups and the owner's own chat; /help says the same as the menu."""
+    async with open_stage(tmp_path) as stage:
+        menus = {scope: dict(menu) for scope, menu in stage.telegram.bot().menus.items()}
+        assert set(menus) == {"all_private_chats", "all_group_chats", f"chat:{CHIEF.id}"}
+        owner, private, groups = menus[f"chat:{CHIEF.id}"], menus["all_private_chats"], menus["all_group_chats"]
+        assert set(owner) - set(private) == {"sessions"}
+        assert set(private) - set(groups) == {"start"}
+        assert {"stop", "new", "status", "pending", "cancel", "model", "whoami", "help"} <= set(groups)
+        for who, menu in ((CHIEF, owner), (DEPLOY, private)):
+            await stage.telegram.say(who, None, "/help")
+            shown = await stage.telegram.shown(who.id, "/whoami")
+            listed = [line.removeprefix("/").partition(" ")[0] for line in shown.text.splitlines() if line[:1] == "/"]
+            assert listed == list(menu)
+
+
+async def test_which_model_answers(tmp_path: Path) -> None:
+    """And where on the host that is written."""
+    async with open_stage(tmp_path) as stage:
+        await stage.telegram.say(CHIEF, GROUP, "/model")
+        shown = await stage.telegram.shown(GROUP, "Model: test-model")
+        assert "agent.model in the configuration" in shown.text
+
+
+async def test_the_owner_alone_sees_the_conversations(tmp_path: Path) -> None:
+    """Names and numbers, the latest first."""
+    async with open_stage(tmp_path, [say("One."), say("Two.")]) as stage:
+        await stage.telegram.say(DEPLOY, None, "one")
+        await stage.telegram.shown(DEPLOY.id, "One.")
+        await stage.telegram.say(CHIEF, GROUP, f"@{stage.telegram.bot().account.person.username} two")
+        await stage.telegram.shown(GROUP, "Two.")
+        await stage.telegram.say(DEPLOY, None, "/sessions")
+        await stage.telegram.shown(DEPLOY.id, "Only the owner of this bot can see its conversations.")
+        await stage.telegram.say(CHIEF, None, "/sessions")
+        shown = await stage.telegram.shown(CHIEF.id, "messages")
+        lines = shown.text.splitlines()
+        assert [line.partition(":")[0] for line in lines] == [f"group {GROUP}", "Deploy"]
+        assert lines[1].startswith("Deploy: 2 messages, ")
+
+
+async def test_cancel_drops_what_waits_and_leaves_what_runs(tmp_path: Path) -> None:
+    """Also after a restart: what was dropped does not come back."""
+    async with open_stage(tmp_path, [HANG, say("First.")]) as stage:
+        await stage.telegram.say(CHIEF, None, "/cancel")
+        await stage.telegram.shown(CHIEF.id, "No message is waiting here; /stop ends what runs.")
+        await stage.telegram.say(CHIEF, None, "first")
+        await stage.model.wait_for(lambda model: model.hanging == 1)
+        for text in ("second", "third"):
+            await stage.telegram.say(CHIEF, None, text)
+        await stage.telegram.say(CHIEF, None, "/cancel")
+        await stage.telegram.shown(CHIEF.id, "2 waiting messages dropped. What runs goes on; /stop ends it.")
+        stage.model.release()
+        await stage.telegram.shown(CHIEF.id, "First.")
+        await stage.restart()
+        await stage.telegram.say(CHIEF, None, "/whoami")
+        await stage.telegram.shown(CHIEF.id, "You are Chief")
+        assert {request.last_user_text for request in stage.model.requests} == {"first"}
+
+
+async def test_an_unknown_command_is_for_the_model(tmp_path: Path) -> None:
+    """It is said as it was written; one for another bot is for nobody here."""
+    async with open_stage(tmp_path, [say("I know no dance.")]) as stage:
+        await stage.telegram.say(CHIEF, None, "/dance@another_bot wildly")
+        await stage.telegram.say(CHIEF, None, "/dance wildly")
+        await stage.telegram.shown(CHIEF.id, "I know no dance.")
+        assert [request.last_user_text for request in stage.model.requests] == ["/dance wildly"]
