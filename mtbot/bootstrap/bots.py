@@ -143,6 +143,7 @@ class Bots:
             if (
                 other not in self._ways.refused
                 and people.owner is not None
+                and other in people.bots
                 and people.owner in people.bots[other].allow
             ):
                 place = Address(SurfaceName.PRIVATE, other, ChatId(int(people.owner)))

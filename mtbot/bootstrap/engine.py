@@ -1,6 +1,6 @@
 """The flow from an inbound to the outbox, built over an open office and a runner; surfaces are added by who needs them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -9,16 +9,16 @@ from mtbot.agent.loop import Agent
 from mtbot.approvals.cut_off import CutOffCards
 from mtbot.approvals.desk import Desk
 from mtbot.bootstrap.confinement import guard_of
-from mtbot.bootstrap.offline import Loaded, Office
+from mtbot.bootstrap.offline import Current, Loaded, Office
 from mtbot.bootstrap.profiles import Kit, Profiles
 from mtbot.bootstrap.sending import Put
 from mtbot.bootstrap.system import RandomNames
 from mtbot.config.secrets import Secret
 from mtbot.config.settings import ModelRef, Settings
-from mtbot.domain.errors import ConfigError, ProviderKind
+from mtbot.domain.errors import ConfigError, ProviderError, ProviderKind
 from mtbot.domain.ids import BotName, CallId, ChatId, SafeText, SessionId
 from mtbot.domain.live import Live, Running, Unwatched
-from mtbot.domain.ports import Classifier, Clock, Deliverer, Outbox, Provider, Signs
+from mtbot.domain.ports import Clock, Deliverer, Outbox, Provider, Signs
 from mtbot.domain.record import OutboxItem
 from mtbot.domain.turn import Address, SurfaceName
 from mtbot.gate.consent import Consent, Judges
@@ -97,6 +97,25 @@ class Providers:
         """Close all connections."""
         for provider in self._open.values():
             await provider.close()
+
+
+class LiveClassifier:
+    """The classifier of whatever profile is in auto mode as the configuration stands, without retries."""
+
+    def __init__(self, current: Current, providers: Providers) -> None:
+        self._current = current
+        self._providers = providers
+
+    async def ask(self, command: str, cwd: str, shell: Sequence[str]) -> str:
+        """Its raw answer. ProviderError, also where no profile is in auto mode any more."""
+        loaded = self._current.loaded
+        for bot in (None, *loaded.settings.channels.telegram.bots):
+            settings = loaded.settings.profile_for(bot).tools.exec
+            if Mode(settings.mode.value) is Mode.AUTO:
+                ref = loaded.settings.model_ref(settings.auto.model)
+                provider = self._providers.get(ref.provider, retries=0)
+                return await ModelClassifier(provider, ref.model, question).ask(command, cwd, shell)
+        raise ProviderError(ProviderKind.BAD_REQUEST, "no profile is in auto mode")
 
 
 class _NoSigns:
@@ -220,7 +239,7 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     guard = guard_of(loaded)
     confiner = Confiner(runner, guard)
     profiles = Profiles(Kit(loaded, RunnerChildren(runner, confiner), guard, providers.chain, stores.spending))
-    judges = Judges(office.desk, lambda: loaded.people, _classifier(loaded, providers))
+    judges = Judges(office.desk, lambda: office.loaded.people, LiveClassifier(office.current, providers))
     gate = Gate(
         profiles.gate,
         FactFinder(profiles.world(), confiner.ready),
@@ -250,7 +269,10 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     outbox = OutboxWorker(Mail(stores.outbox, stores.consents), board.ways, loaded.clock, loaded.redactor)
     recovery = _recovery_of(office, lanes)
     places = Places(
-        PlaceStores(stores.chats, stores.inbox, stores.outbox), lambda: loaded.people, loaded.clock, loaded.redactor
+        PlaceStores(stores.chats, stores.inbox, stores.outbox),
+        lambda: office.loaded.people,
+        loaded.clock,
+        loaded.redactor,
     )
     outbox.on_gone, outbox.closed = places.lost, places.closed
     office.desk.wake = turns.wake = recovery.wake = places.wake = outbox.wake
@@ -275,7 +297,7 @@ def _recovery_of(office: Office, lanes: Lanes) -> Recovery:
         ),
         office.desk,
         lanes,
-        CutOffCards(loaded.clock, loaded.redactor, lambda: loaded.people),
+        CutOffCards(loaded.clock, loaded.redactor, lambda: office.loaded.people),
         loaded.clock,
         loaded.redactor,
     )
@@ -291,16 +313,6 @@ def _putting(outbox: Outbox, clock: Clock, wake: Callable[[], None]) -> Put:
 
 def _passed_over(model: str, kind: ProviderKind) -> None:
     _log.warning("model.cannot_answer", model=model, kind=kind.value)
-
-
-def _classifier(loaded: Loaded, providers: Providers) -> Classifier | None:
-    """A client without retries, only where some profile is in auto mode."""
-    for bot in (None, *loaded.settings.channels.telegram.bots):
-        settings = loaded.settings.profile_for(bot).tools.exec
-        if Mode(settings.mode.value) is Mode.AUTO:
-            ref = loaded.settings.model_ref(settings.auto.model)
-            return ModelClassifier(providers.get(ref.provider, retries=0), ref.model, question)
-    return None
 
 
 def _history_turns(profiles: Profiles) -> Callable[[SessionId], int]:

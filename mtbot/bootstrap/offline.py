@@ -109,15 +109,27 @@ def place_of(loaded: Loaded) -> "Place":
     return sqlite_place(storage.dsn)
 
 
+@dataclass(slots=True)
+class Current:
+    """The configuration that counts now; a reload puts another one in its place, whole."""
+
+    loaded: Loaded
+
+
 @dataclass(frozen=True, slots=True)
 class Office:
     """An open database with everything that works on it."""
 
-    loaded: Loaded
+    current: Current
     db: "Database"
     stores: "Stores"
     desk: "Desk"
     cards: "Cards"
+
+    @property
+    def loaded(self) -> Loaded:
+        """The configuration as it counts now."""
+        return self.current.loaded
 
     async def close(self) -> None:
         """Close the database."""
@@ -136,7 +148,7 @@ async def look(loaded: Loaded) -> Office:
     from mtbot.storage.engine import Database
 
     db = await Database.open_read_only(place_of(loaded))
-    return _office(await _following(loaded, db), db)
+    return _office(await following(loaded, db), db)
 
 
 async def work(loaded: Loaded, *, create: bool = True) -> Office:
@@ -144,10 +156,10 @@ async def work(loaded: Loaded, *, create: bool = True) -> Office:
     from mtbot.storage.engine import Database
 
     db = await Database.open_for_writing(place_of(loaded), create=create)
-    return _office(await _following(loaded, db), db)
+    return _office(await following(loaded, db), db)
 
 
-async def _following(loaded: Loaded, db: "Database") -> Loaded:
+async def following(loaded: Loaded, db: "Database") -> Loaded:
     """The configuration, with the groups that moved since it was written."""
     from mtbot.storage.chats import ChatStore
 
@@ -166,15 +178,16 @@ def _office(loaded: Loaded, db: "Database") -> Office:
 
     stores = stores_of(db, loaded.redactor.mask)
     cards = Cards(Place(short_host(), user_name()), loaded.clock, loaded.redactor)
+    current = Current(loaded)
     desk = Desk(
         DeskStores(stores.consents, stores.outbox),
-        lambda: loaded.people,
+        lambda: current.loaded.people,
         cards,
         loaded.clock,
         RandomNames(),
-        lambda address: round(_open_for(loaded, address) * 1000),
+        lambda address: round(_open_for(current.loaded, address) * 1000),
     )
-    return Office(loaded, db, stores, desk, cards)
+    return Office(current, db, stores, desk, cards)
 
 
 def _open_for(loaded: Loaded, address: Address) -> float:

@@ -2,7 +2,7 @@
 
 import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import structlog
@@ -119,13 +119,15 @@ class Running:
     scheduler: "Scheduler"
 
     def __init__(self, engine: Engine, ways: BotWays) -> None:
-        self._engine = engine
+        self.engine = engine
         self._ways = ways
         self._gateway: Gateway | None = None
+        self.beside: list[Service] = []
+        """What else is served once everything is open."""
 
     def about(self, inbound: Inbound, *, started: float) -> About:
         """What commands tell about the place of ``inbound``."""
-        built = self._engine.profiles.of(inbound.address)
+        built = self.engine.profiles.of(inbound.address)
         own = len(built.settings.tools.exec.allow)
         packs = "".join(f"{pack} pack + " for pack in built.rules.packs)
         return About(
@@ -135,13 +137,13 @@ class Running:
             mode=built.rules.mode.value,
             rules=f"{packs}{own} of yours",
             uptime_s=round(time.monotonic() - started),
-            containment=self._containment(built.not_contained),
+            containment=self.containment(built.not_contained),
             poll_age=lambda: self.poll_age(inbound.address.bot),
         )
 
-    def _containment(self, trouble: str) -> str:
-        """What commands can be kept from here, in a few words."""
-        known = self._engine.machinery.confiner.known
+    def containment(self, trouble: str = "") -> str:
+        """What commands can be kept from here, in a few words. ``trouble``: why nothing can be, in one workspace."""
+        known = self.engine.machinery.confiner.known
         if known is None:
             return "being tried"
         if trouble or not known.ready:
@@ -153,11 +155,19 @@ class Running:
         """Seconds since Telegram last answered a poll of that bot."""
         parts = self._ways.bots.get(bot)
         at = parts.poller.last_success_ms if parts else None
-        return None if at is None else max(0.0, (self._engine.loaded.clock.now_ms() - at) / 1000)
+        return None if at is None else max(0.0, (self.engine.loaded.clock.now_ms() - at) / 1000)
+
+    def poll_state(self, name: str) -> Mapping[str, object]:
+        """How the polling of that bot stands: the age of the last answer in seconds, and what is wrong now."""
+        parts = self._ways.bots.get(BotName(name))
+        trouble = parts.poller.trouble if parts else "not connected yet"
+        if BotName(name) in self._ways.refused:
+            trouble = "Telegram does not accept its token"
+        return {"poll_age_s": self.poll_age(BotName(name)), "trouble": trouble}
 
     async def run(self) -> int:
         """Connect, sweep, serve; the exit status. TokenRejected and StorageError end it with their reason."""
-        parts = Parts(self._engine.lanes, self._engine.turns, self._engine.outbox, self._open, self._close)
+        parts = Parts(self.engine.lanes, self.engine.turns, self.engine.outbox, self._open, self._close)
         self._gateway = Gateway(parts)
         status = await self._gateway.run()
         if self._gateway.failure is not None:
@@ -166,8 +176,8 @@ class Running:
 
     async def _open(self) -> Sequence[Service]:
         """Connect every bot, bring to rest what a crash left, and take up what came in before it."""
-        self._engine.machinery.confiner.begin()
-        await self._engine.places.load()
+        self.engine.machinery.confiner.begin()
+        await self.engine.places.load()
         bots = await self.bots.connect()
         rows = await self._sweep(bots)
         for bot in bots:
@@ -175,10 +185,11 @@ class Running:
                 if row.bot == bot.name:
                     bot.poller.take_in(row)
         services: list[Service] = [functools.partial(self.bots.poll, bot) for bot in bots]
-        services.append(self._engine.recovery.watch)
-        services.append(daily_of(self._engine).run)
-        if self._engine.loaded.settings.cron.enabled:
+        services.append(self.engine.recovery.watch)
+        services.append(daily_of(self.engine).run)
+        if self.engine.loaded.settings.cron.enabled:
             services.append(self.scheduler.run)
+        services += self.beside
         _log.info("gateway.ready", bots=[str(bot.name) for bot in bots])
         return services
 
@@ -190,11 +201,11 @@ class Running:
     async def _sweep(self, bots: Sequence[BotParts]) -> tuple[InboxRow, ...]:
         pollers = {bot.name: bot.poller for bot in bots}
 
-        await self._engine.office.stores.trail.begin(self._engine.loaded.clock.now_ms())
+        await self.engine.office.stores.trail.begin(self.engine.loaded.clock.now_ms())
         await self._expire_trash()
-        swept = await self._engine.recovery.sweep(tuple(pollers), lambda row: pollers[row.bot].read(row))
+        swept = await self.engine.recovery.sweep(tuple(pollers), lambda row: pollers[row.bot].read(row))
         # after the turns: a run whose turn still waits is none that was cut off
-        await self._engine.office.stores.cron_runs.sweep(self._engine.loaded.clock.now_ms())
+        await self.engine.office.stores.cron_runs.sweep(self.engine.loaded.clock.now_ms())
         if swept.interrupted or swept.cut or swept.again:
             _log.warning(
                 "gateway.recovered", interrupted=swept.interrupted, cut_turns=swept.cut, taken_up=len(swept.again)
@@ -217,7 +228,7 @@ class Running:
         await self.statuses.close(STATUS_SECONDS)
         for bot in self._ways.bots.values():
             await bot.transport.close()
-        await self._engine.close()
+        await self.engine.close()
 
 
 def build_scheduler(engine: Engine) -> "Scheduler":

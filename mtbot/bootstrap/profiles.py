@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mtbot.agent.budget import Purse
@@ -93,6 +93,11 @@ def read_prompt_files(paths: tuple[Path, ...]) -> tuple[tuple[str, ...], tuple[s
     return tuple(texts), tuple(warnings)
 
 
+def _purse_of(kit: Kit) -> Purse:
+    clock = kit.loaded.clock
+    return Purse(kit.loaded.settings.budgets.caps, kit.ledger, lambda: clock.date(clock.now_ms()))
+
+
 async def _nowhere(_item: OutboxItem) -> None:
     raise StorageError("there is no way into a chat here")
 
@@ -104,16 +109,22 @@ class Profiles:
     """
 
     def __init__(self, kit: Kit) -> None:
-        self._kit = kit
-        clock = kit.loaded.clock
-        self._purse = Purse(kit.loaded.settings.budgets.caps, kit.ledger, lambda: clock.date(clock.now_ms()))
-        self._built: dict[str | None, BuiltProfile] = {}
-        self.warnings: tuple[str, ...] = ()
+        self._purse = _purse_of(kit)
         self.attended: Callable[[Address], bool] = lambda address: surface(address.surface).attended
         self.put: Put = _nowhere
-        settings = kit.loaded.settings
-        for bot in (None, *settings.channels.telegram.bots):
-            self._built[bot] = self._build(settings.profile_for(bot))
+        self._kit = kit
+        self._built, self.warnings = self._build_all(kit)
+        base = self._built[None]
+        self._world = HostWorld(
+            home=str(home_directory()), path=base.settings.tools.exec.path, places=base.rules.places
+        )
+
+    def adopt(self, loaded: Loaded, guard: Guard) -> None:
+        """Serve by another configuration from the next call on. ConfigError: it cannot be used, and the old one stays."""
+        kit = replace(self._kit, loaded=loaded, guard=guard)
+        built, warnings = self._build_all(kit)
+        self._kit, self._built, self.warnings, self._purse = kit, built, warnings, _purse_of(kit)
+        self._world.adopt(built[None].settings.tools.exec.path, built[None].rules.places)
 
     def of(self, address: Address) -> BuiltProfile:
         """The profile that serves ``address``."""
@@ -121,8 +132,7 @@ class Profiles:
 
     def world(self) -> World:
         """The eyes of gate/facts. Words resolve alike in every profile; only PATH differs, and the base's is used."""
-        base = self._built[None]
-        return HostWorld(home=str(home_directory()), path=base.settings.tools.exec.path, places=base.rules.places)
+        return self._world
 
     def gate(self, address: Address) -> GateProfile:
         """What the gate needs of the profile."""
@@ -173,36 +183,42 @@ class Profiles:
             purse=self._purse,
         )
 
-    def _build(self, profile: Profile) -> BuiltProfile:
-        loaded = self._kit.loaded
+    def _build_all(self, kit: Kit) -> tuple[dict[str | None, BuiltProfile], tuple[str, ...]]:
+        """Every profile, by bot, and what a person should hear of them."""
+        settings, warnings = kit.loaded.settings, list[str]()
+        bots = (None, *settings.channels.telegram.bots)
+        return {bot: self._build(kit, settings.profile_for(bot), warnings) for bot in bots}, tuple(warnings)
+
+    def _build(self, kit: Kit, profile: Profile, warnings: list[str]) -> BuiltProfile:
+        loaded = kit.loaded
         rules = compile_rules(profile, loaded.settings)
         environment = child_environment(profile, os.environ, loaded.settings.secret_names())
-        texts, warnings = read_prompt_files(tuple(Path(path) for path in profile.agent.system_prompt_files))
-        self.warnings = (*self.warnings, *warnings)
-        trouble = trouble_with(profile, self._kit.guard)
-        return BuiltProfile(profile, rules, self._tools(profile, rules, environment), environment, texts, trouble)
+        texts, unread = read_prompt_files(tuple(Path(path) for path in profile.agent.system_prompt_files))
+        warnings += unread
+        trouble = trouble_with(profile, kit.guard)
+        return BuiltProfile(profile, rules, self._tools(kit, profile, rules, environment), environment, texts, trouble)
 
-    def _tools(self, profile: Profile, rules: RuleSet, environment: Mapping[str, str]) -> dict[str, Tool]:
+    def _tools(self, kit: Kit, profile: Profile, rules: RuleSet, environment: Mapping[str, str]) -> dict[str, Tool]:
         """The tools of a profile, in the order in which the model sees them."""
-        masker = self._kit.loaded.redactor
+        masker = kit.loaded.redactor
         tools: list[Tool] = []
         settings = profile.tools
         if rules.mode is not Mode.OFF:
             tools.append(
                 ExecTool(
-                    self._kit.children,
+                    kit.children,
                     ExecSettings(
                         str(profile.agent.workspace),
                         environment,
                         settings.exec.max_output_bytes,
-                        readable(profile, self._kit.guard),
+                        readable(profile, kit.guard),
                         settings.exec.path,
                     ),
                     masker,
                 )
             )
         if settings.filesystem.enabled:
-            bin_ = bin_of(self._kit.loaded, settings.trash)
+            bin_ = bin_of(kit.loaded, settings.trash)
             files = FileSettings(
                 rules.roots,
                 settings.filesystem.max_read_bytes,
@@ -212,11 +228,11 @@ class Profiles:
             )
             tools += [ReadFileTool(files, masker), WriteFileTool(files, masker), ListDirTool(files, masker)]
             tools += [EditFileTool(files, masker), SearchTool(files, masker), TrashTool(files, bin_, masker)]
-            post = post_of(self._kit.loaded, lambda item: self.put(item))  # noqa: PLW0108 - it is set later
+            post = post_of(kit.loaded, lambda item: self.put(item))  # noqa: PLW0108 - it is set later
             tools.append(SendFileTool(files, settings.filesystem.max_send_bytes, post, masker))
         if settings.web_fetch.enabled:
             from mtbot.tools.web import WebFetchTool, WebSettings
 
             web = WebSettings(settings.web_fetch.timeout, settings.web_fetch.max_bytes, tuple(settings.web_fetch.hosts))
-            tools.append(WebFetchTool(web, self._kit.children, masker))
+            tools.append(WebFetchTool(web, kit.children, masker))
         return {tool.spec.name: tool for tool in tools}

@@ -35,6 +35,7 @@ _log = structlog.get_logger()
 
 async def serve_gateway(loaded: Loaded, spawner: SpawnerProcess) -> int:
     """Run the gateway until it is stopped; its exit status. Refuses to start beside another on the same database or token."""
+    from mtbot.bootstrap.control import build_control
     from mtbot.bootstrap.online import build_gateway
 
     telegram = loaded.settings.channels.telegram
@@ -47,8 +48,10 @@ async def serve_gateway(loaded: Loaded, spawner: SpawnerProcess) -> int:
     with _held(loaded):
         engine = build_engine(await work(loaded), Runner(spawner))
         _banner(engine)
+        running = build_gateway(engine)
+        running.beside.append(build_control(running).run)
         # it closes the engine itself, in the right order, and not at all while something is still being written
-        return await build_gateway(engine).run()
+        return await running.run()
 
 
 @contextlib.contextmanager

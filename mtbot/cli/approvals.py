@@ -1,7 +1,7 @@
 """``mtclaw approvals``: what was proposed, who decided, how it ended; and ruling from the host."""
 
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -11,6 +11,9 @@ from mtbot.cli.output import csv_out, json_out, moment, table, text_out
 from mtbot.domain.errors import AlreadyDecided, ConsentError, NoSuchApproval
 from mtbot.domain.ids import ApprovalId, CallId
 from mtbot.domain.record import Approval, ApprovalState, Ruling, Via, Word
+
+if TYPE_CHECKING:
+    from mtbot.bootstrap.offline import Loaded
 
 T = TypeVar("T")
 
@@ -135,27 +138,48 @@ def revoke(frame: Frame, ident: str, reason: str) -> None:
 approvals.add_command(run)
 
 
+_VERBS = {ApprovalState.APPROVED: "approve", ApprovalState.DENIED: "deny", ApprovalState.REVOKED: "revoke"}
+
+
 async def _rule(frame: Frame, ident: str, state: ApprovalState, reason: str) -> str:
-    from mtbot.bootstrap.offline import place_of, work
-    from mtbot.bootstrap.people import local_person
+    """Have the gateway decide, at once; without one, decide in the database."""
+    from mtbot.bootstrap.offline import place_of
+    from mtbot.bootstrap.reach import ask_gateway, check_decider, nudge_gateway
     from mtbot.storage.lock import InstanceLock
 
     loaded = frame.load()
+    answer = ask_gateway(loaded, {"do": _VERBS[state], "id": ident, "reason": reason})
+    if answer is not None:
+        known = f"{answer['state']} #{answer['id']}"
+        if state is not ApprovalState.APPROVED:
+            return known
+        return f"{known}; it runs now" if answer["here"] else f"{known}; the process that asked runs it within 5 s"
+    check_decider(loaded)
+    row = await _rule_offline(loaded, ident, state, reason)
+    reached = nudge_gateway(loaded)
+    if state is not ApprovalState.APPROVED:
+        return f"{state.value} #{row.id}"
+    if reached:
+        return f"approved #{row.id}; it runs now"
+    if InstanceLock(place_of(loaded).lock).holder() is not None:
+        return f"approved #{row.id}; the gateway runs it within 5 s"
+    lapses = loaded.clock.clock_text(row.expires_ms)
+    return f"approved #{row.id}; it runs when the gateway starts, and lapses at {lapses}"
+
+
+async def _rule_offline(loaded: "Loaded", ident: str, state: ApprovalState, reason: str) -> Approval:
+    from mtbot.bootstrap.offline import work
+    from mtbot.bootstrap.people import local_person
+
     office = await work(loaded, create=False)
     try:
         ruling = Ruling(state, local_person(), Via.CLI, loaded.clock.now_ms(), reason)
-        row = await office.desk.decide(ApprovalId(ident.lstrip("#").upper()), ruling)
+        return await office.desk.decide(ApprovalId(ident.lstrip("#").upper()), ruling)
     except AlreadyDecided as lost:
         at = loaded.clock.clock_text(lost.at_ms)
         raise ConsentError(f"#{ident} was {lost.state} by {lost.decider} {at} already; nothing changed") from lost
     finally:
         await office.close()
-    if state is not ApprovalState.APPROVED:
-        return f"{state.value} #{row.id}"
-    lapses = loaded.clock.clock_text(row.expires_ms)
-    if InstanceLock(place_of(loaded).lock).holder() is not None:
-        return f"approved #{row.id}; the gateway runs it within 5 s"
-    return f"approved #{row.id}; it runs when the gateway starts, and lapses at {lapses}"
 
 
 def _wait(work: Coroutine[None, None, T]) -> T:

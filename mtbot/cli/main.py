@@ -33,6 +33,8 @@ VERBS: tuple[Verb, ...] = (
     Verb("onboard", "mtbot.cli.onboard", "onboard", "Set up a bot: token, model, your id, then a check."),
     Verb("doctor", "mtbot.cli.doctor", "doctor", "Check configuration, database, Telegram, model and this host."),
     Verb("gateway", "mtbot.cli.run", "gateway", "Serve Telegram until stopped.", spawns=True),
+    Verb("status", "mtbot.cli.status", "status", "How the gateway stands: polls, questions, what runs."),
+    Verb("reload", "mtbot.cli.reload", "reload", "Have the gateway read its configuration anew."),
     Verb("prompt", "mtbot.cli.run", "prompt", "One turn in this terminal.", spawns=True),
     Verb("send", "mtbot.cli.run", "send", "Send a message to a chat."),
     Verb("cron", "mtbot.cli.cron", "cron", "Scheduled jobs: list, run.", spawns=True),

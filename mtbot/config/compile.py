@@ -99,6 +99,6 @@ def _state_files(settings: Settings) -> set[str]:
     found = {str(settings.log.file)} if settings.log.file is not None else set()
     if not settings.storage.dsn.startswith(("postgres:", "postgresql:")):
         base = settings.storage.dsn
-        found |= {base, *(f"{base}{ending}" for ending in ("-wal", "-shm", ".lock", ".key", ".anchor"))}
+        found |= {base, *(f"{base}{ending}" for ending in ("-wal", "-shm", ".lock", ".key", ".anchor", ".control"))}
         found.add(os.path.join(os.path.dirname(os.path.realpath(base)), "trash"))  # noqa: PTH118, PTH120 - texts, as every path of this module
     return found

@@ -16,6 +16,10 @@ class Status(StrEnum):
     FAIL = "FAIL"
 
 
+SILENT_SECONDS = 120.0
+"""A long poll is answered at least every minute, also when nobody said anything."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One finding."""
@@ -69,6 +73,28 @@ def storage(found: Gathered) -> list[Row]:
         rows.append(Row("gateway", Status.INFO, f"running, pid {database.holder}"))
     if database.pending:
         rows.append(Row("questions", Status.INFO, f"{database.pending} open; `mtclaw approvals pending` shows them"))
+    return rows
+
+
+def gateway(found: Gathered) -> list[Row]:
+    """A gateway that runs answers at its control socket, and its bots hear from Telegram."""
+    state = found.gateway
+    if state.fault:
+        return [Row("control socket", Status.WARN, state.fault)]
+    if not state.answers:
+        silent = "nothing answers; it works, but approve, reload and status do not reach it at once"
+        none = Row("control socket", Status.INFO, "no gateway runs")
+        return [none if found.database.holder is None else Row("control socket", Status.WARN, silent)]
+    rows = [Row("control socket", Status.OK, "the gateway answers")]
+    for poll in state.polls:
+        name = f"polling {poll.bot}"
+        last = "Telegram has not answered yet" if poll.age_s is None else f"last answer {poll.age_s:.0f} s ago"
+        if poll.trouble:
+            rows.append(Row(name, Status.WARN, f"{last}; {poll.trouble}"))
+        elif poll.age_s is None or poll.age_s > SILENT_SECONDS:
+            rows.append(Row(name, Status.WARN, f"{last}, which is longer than a poll lasts"))
+        else:
+            rows.append(Row(name, Status.OK, last))
     return rows
 
 
@@ -202,6 +228,7 @@ CHECKS: tuple[Callable[[Gathered], list[Row]], ...] = (
     config_file,
     secrets,
     storage,
+    gateway,
     telegram,
     model,
     paths,

@@ -13,6 +13,7 @@ from mtbot.bootstrap.offline import Loaded, look, place_of
 from mtbot.bootstrap.system import user_name
 from mtbot.config.settings import Profile
 from mtbot.doctor.containment import ProfileHeld, held_here, profiles_held
+from mtbot.doctor.gateway import GatewayFound, ask_state
 from mtbot.domain.errors import ChannelError, ConfigError, MtclawError, ProviderError, StorageError
 from mtbot.domain.ids import BotName
 from mtbot.domain.process import Containment
@@ -82,6 +83,7 @@ class Gathered:
     anchor_trouble: str = ""
     held: Containment = Containment(missing=("it was not tried",))
     profiles: tuple[ProfileHeld, ...] = ()
+    gateway: GatewayFound = GatewayFound()
 
 
 async def gather(loaded: Loaded, *, network: bool = True) -> Gathered:
@@ -101,6 +103,7 @@ async def gather(loaded: Loaded, *, network: bool = True) -> Gathered:
         anchor_trouble=anchor_trouble(loaded),
         held=await held_here(loaded),
         profiles=profiles_held(loaded),
+        gateway=ask_state(loaded),
     )
 
 

@@ -23,6 +23,8 @@
     │   ├── Ambiguous          the connection broke after sending; it may or may not have arrived
     │   └── ChatGone           blocked, kicked or deleted; do not send there again
     ├── ProviderError          the model could not answer; ``kind`` says why
+    ├── ControlError           the control socket cannot be used, or what was said over it
+    │   └── PeerRefused        whoever is at the other end may not speak, or not do that
     └── ProcessesDown          the spawner is gone; nothing can be started
 
 Data travels as attributes, never inside the text; the text is for people and names no secret.
@@ -224,6 +226,18 @@ class ProviderError(MtclawError):
         self.kind = kind
         self.status = status
         self.retry_after = retry_after
+
+
+class ControlError(MtclawError):
+    """The control socket cannot be used, or the other end refused what was asked of it."""
+
+    code = "control"
+
+
+class PeerRefused(ControlError):
+    """Whoever is at the other end of the control socket may not speak there, or not do what they want."""
+
+    code = "peer_refused"
 
 
 class ProcessesDown(MtclawError):

@@ -12,6 +12,7 @@ from mtbot.domain.ids import ApprovalId, SessionId
 from mtbot.domain.menu import EVERYWHERE, IN_PRIVATE, Menu
 from mtbot.domain.ports import Clock, Consents, History, Inbox
 from mtbot.domain.record import Approval, ApprovalState, Ruling, Via
+from mtbot.domain.span import span_text
 from mtbot.domain.turn import Address, Inbound
 from mtbot.gateway.lanes import Halted, Lanes
 from mtbot.policy.people import People
@@ -143,7 +144,7 @@ class Commands:
         tokens = summary.prompt_tokens + summary.completion_tokens if summary else 0
         return "\n".join(
             (
-                f"{about.host} · up {_span(about.uptime_s)} · mode {about.mode} · containment {about.containment}",
+                f"{about.host} · up {span_text(about.uptime_s)} · mode {about.mode} · containment {about.containment}",
                 f"Running: {self._lanes.running or 'nothing'} · waiting: {waiting or 'nothing'}",
                 f"Telegram: last poll {polled} · model: {about.model}",
                 f"This conversation: {summary.messages if summary else 0} messages, {tokens} tokens",
@@ -274,13 +275,3 @@ async def _no_usage(_inbound: Inbound) -> str:
 
 def _named(approvals: Sequence[ApprovalId]) -> str:
     return ", ".join(f"#{one}" for one in approvals)
-
-
-def _span(seconds: int) -> str:
-    """A span of time in its two largest units."""
-    days, rest = divmod(seconds, 86_400)
-    hours, rest = divmod(rest, 3600)
-    minutes = rest // 60
-    if days:
-        return f"{days} d {hours} h"
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

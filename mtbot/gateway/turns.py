@@ -113,6 +113,10 @@ class Turns:
         line = " ".join(display(str(self._frame.masker.mask(said))).split())
         return line if len(line) <= 200 else f"{line[:199]}…"
 
+    def at_work(self) -> tuple[tuple[SessionId, str], ...]:
+        """Every session whose turn is being worked on, and what it is at (``doing``)."""
+        return tuple((session, self.doing(session)) for session in self._working)
+
     async def step(self, session: SessionId, item: Item) -> Rest | None:
         """Do one item of a lane. Never raises: a fault of ours becomes a sentence, a log line and a closed turn."""
         kept: list[TurnState] = []

@@ -42,6 +42,10 @@ class Confiner:
             self._probing = asyncio.create_task(self._probe())
         return self._probing
 
+    def adopt(self, guard: Guard) -> None:
+        """Guard something else from the next call on."""
+        self._guard, self._system = guard, system_paths(guard)
+
     async def state(self) -> Containment:
         """What holds here; found out once, by trying, and again only if that could not be tried at all."""
         return await asyncio.shield(self.begin())

@@ -37,6 +37,11 @@ class SqlitePlace:
         """Where this host remembers the end of the record."""
         return self._beside("anchor")
 
+    @property
+    def control(self) -> Path:
+        """The directory of the gateway's control socket."""
+        return self._beside("control")
+
     def _beside(self, ending: str) -> Path:
         return self.path.with_name(f"{self.path.name}.{ending}")
 
@@ -67,6 +72,11 @@ class PostgresPlace:
     def anchor(self) -> Path:
         """Where this host remembers the end of the record."""
         return self.state / "mtclaw.anchor"
+
+    @property
+    def control(self) -> Path:
+        """The directory of the control socket of this host's gateway."""
+        return self.state / "mtclaw.control"
 
 
 Place = SqlitePlace | PostgresPlace

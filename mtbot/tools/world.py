@@ -38,6 +38,10 @@ class HostWorld:
         self._path = tuple(path)
         self._clock = clock
 
+    def adopt(self, path: Sequence[str], places: Places) -> None:
+        """Look by another PATH and other places from the next look on."""
+        self._path, self._places = tuple(path), places
+
     async def resolve(self, written: str, cwd: str) -> Target:
         """Where ``written`` leads from ``cwd``, every link followed; kind OTHER where that cannot be said."""
         try:

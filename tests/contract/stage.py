@@ -4,8 +4,10 @@ A test writes what the model does as steps, says things as people, and looks at 
 """
 
 import asyncio
+import fcntl
 import os
 import sys
+import termios
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -131,6 +133,11 @@ class Stage:
         """The configuration file."""
         return self.directory / "config.yaml"
 
+    @property
+    def control(self) -> Path:
+        """The gateway's control socket."""
+        return self.directory / "state" / "mtclaw.db.control" / "socket"
+
     def prepare(self) -> None:
         """Write configuration and secrets; what is there already stays."""
         self.workspace.mkdir(exist_ok=True)
@@ -229,25 +236,50 @@ class Stage:
         assert process.returncode is not None
         return Said(process.returncode, out.decode(), err.decode())
 
-    async def spawn(self, *arguments: str, program: Sequence[str] = MTCLAW) -> asyncio.subprocess.Process:
+    async def typed(self, *arguments: str) -> Said:
+        """Run a verb as somebody who sits at a terminal; its output is still read through pipes."""
+        return await self.at_terminal(*MTCLAW[1:], "--config", str(self.config), *arguments)
+
+    async def at_terminal(self, *arguments: str) -> Said:
+        """Run Python with a controlling terminal."""
+        ours, theirs = os.openpty()
+        try:
+            process = await self._start(sys.executable, *arguments, terminal=theirs)
+            out, err = await process.communicate()
+        finally:
+            os.close(ours)
+            os.close(theirs)
+        assert process.returncode is not None
+        return Said(process.returncode, out.decode(), err.decode())
+
+    async def spawn(
+        self, *arguments: str, umask: int = -1, program: Sequence[str] = MTCLAW
+    ) -> asyncio.subprocess.Process:
         """The command as a process of its own; nobody is at its input."""
+        return await self._start(*program, "--config", str(self.config), *arguments, umask=umask)
+
+    async def _start(self, *command: str, terminal: int | None = None, umask: int = -1) -> asyncio.subprocess.Process:
+        """A program in the stage's surroundings."""
         return await asyncio.create_subprocess_exec(
-            *program,
-            "--config",
-            str(self.config),
-            *arguments,
+            *command,
             cwd=self.directory,
             # the same variables as here, so that what was approved in one process is what another one would run
             env={**os.environ, "HOME": str(self.directory), "PYTHONPATH": str(HERE)},
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            umask=umask,
+            start_new_session=terminal is not None,
+            # nothing else can give a child a terminal that controls it
+            preexec_fn=None if terminal is None else lambda: fcntl.ioctl(terminal, termios.TIOCSCTTY, 0),
         )
 
     @asynccontextmanager
-    async def gateway_process(self, program: Sequence[str] = MTCLAW) -> AsyncIterator[asyncio.subprocess.Process]:
+    async def gateway_process(
+        self, program: Sequence[str] = MTCLAW, *, umask: int = -1
+    ) -> AsyncIterator[asyncio.subprocess.Process]:
         """A gateway as a process of its own, which polls; killed at the end if it still lives."""
-        process = await self.spawn("gateway", program=program)
+        process = await self.spawn("gateway", program=program, umask=umask)
         try:
             await self.telegram.wait_for(lambda sim: sim.bot().queue.is_polled, 30)
             yield process

@@ -83,6 +83,8 @@ class Poller:
         self._conflict_told = self._silence_told = False
         self._watchdog = Watchdog(time.monotonic)
         self.last_success_ms: int | None = None
+        self.trouble = ""
+        """Why it does not poll now; empty while it does."""
 
     async def run(self) -> None:
         """Poll until cancelled. TokenRejected ends it, and a loop that is stuck; everything else is waited out."""
@@ -99,25 +101,27 @@ class Poller:
 
     async def _poll(self) -> None:
         pause = FIRST_PAUSE
+        fault: MtclawError
         while True:
             heard = True
             try:
                 await self._once()
-                pause, self._conflict_told = FIRST_PAUSE, False
+                pause, self._conflict_told, self.trouble = FIRST_PAUSE, False, ""
                 continue
             except TokenRejected:
                 raise
             except PollConflict as error:
-                wait = max(CONFLICT_PAUSE, pause)
+                wait, fault = max(CONFLICT_PAUSE, pause), error
                 self._tell_conflict(error)
             except Throttled as error:
-                wait = error.retry_after
+                wait, fault = error.retry_after, error
             except StorageError as error:
                 _log.error("poll.not_stored", bot=self._me.name, error=str(error))
-                wait = pause
+                wait, fault = pause, error
             except ChannelError as error:
                 _log.warning("poll.failed", bot=self._me.name, error=str(error), retry_s=pause)
-                wait, heard = pause, False
+                wait, fault, heard = pause, error, False
+            self.trouble = fault.message
             pause = min(LONGEST_PAUSE, pause * 2)
             (self._watchdog.heard if heard else self._watchdog.ended)(wait)
             await asyncio.sleep(wait)

@@ -14,6 +14,7 @@ from mtbot.doctor.checks import (
     containment,
     cron,
     exec_policy,
+    gateway,
     host,
     judge,
     model,
@@ -23,6 +24,7 @@ from mtbot.doctor.checks import (
     telegram,
 )
 from mtbot.doctor.containment import ProfileHeld
+from mtbot.doctor.gateway import GatewayFound, PollFound
 from mtbot.doctor.probes import BotFound, DatabaseFound, Gathered, ModelFound, PathFound
 from mtbot.domain.process import Containment
 
@@ -281,3 +283,26 @@ def test_containment(
 ) -> None:
     """What holds, and what becomes of that which should be held where it cannot be."""
     assert statuses(containment(found(tmp_path, held=held, profiles=profiles))) == rows
+
+
+def test_a_gateway_is_told_by_what_it_says_itself(tmp_path: Path) -> None:
+    """Its polls with their age, silence where one runs, and why it refuses; nothing where none runs."""
+    running = DatabaseFound("m.db", events=7, holder="77")
+    assert statuses(gateway(found(tmp_path))) == [(Status.INFO, "no gateway runs")]
+    silent = "nothing answers; it works, but approve, reload and status do not reach it at once"
+    assert statuses(gateway(found(tmp_path, database=running))) == [(Status.WARN, silent)]
+    assert statuses(gateway(found(tmp_path, gateway=GatewayFound(fault="no")))) == [(Status.WARN, "no")]
+    polls = (
+        PollFound("a", 3.4),
+        PollFound("b", 3.4, "no connection"),
+        PollFound("c", None),
+        PollFound("d", 121.0),
+    )
+    state = GatewayFound(answers=True, polls=polls)
+    assert [(row.check, row.status, row.message) for row in gateway(found(tmp_path, gateway=state))] == [
+        ("control socket", Status.OK, "the gateway answers"),
+        ("polling a", Status.OK, "last answer 3 s ago"),
+        ("polling b", Status.WARN, "last answer 3 s ago; no connection"),
+        ("polling c", Status.WARN, "Telegram has not answered yet, which is longer than a poll lasts"),
+        ("polling d", Status.WARN, "last answer 121 s ago, which is longer than a poll lasts"),
+    ]

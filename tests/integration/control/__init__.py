@@ -1,0 +1,1 @@
+"""Escapes: what the bot runs tries to speak at the control socket."""
