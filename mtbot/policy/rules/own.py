@@ -19,7 +19,7 @@ _OWN_READING = frozenset({
     ("version",), ("doctor",), ("usage",), ("config", "path"), ("config", "show"), ("config", "validate"),
     ("config", "reference"), ("sessions", "list"), ("sessions", "show"), ("approvals", "list"), ("approvals", "show"),
     ("approvals", "pending"), ("cron", "list"), ("trash", "list"), ("policy", "rules"), ("policy", "test"), ("policy", "check"),
-    ("policy", "explain"), ("policy", "lint"), ("policy", "replay"), ("policy", "suggest"), ("audit", "verify"),
+    ("policy", "explain"), ("policy", "lint"), ("policy", "replay"), ("policy", "suggest"), ("policy", "sudoers"), ("audit", "verify"),
     ("audit", "export"),
 })  # fmt: skip
 """Every verb of the command line that changes nothing; a verb that is not here is refused."""
