@@ -200,7 +200,8 @@ class Cards:
             word = "⏹ Stopped" if ruling.via is Via.STOP else "🚫 Denied"
             return approval.card.closed(self._masker.mask(f"{word} by {decider} {at}{said}"))
         if ruling.state is ApprovalState.REVOKED:
-            return approval.card.closed(self._line(f"🚫 Denied: revoked by {decider} {at}, nothing ran"))
+            word = "⏹ Stopped" if ruling.via is Via.STOP else "🚫 Denied: revoked"
+            return approval.card.closed(self._line(f"{word} by {decider} {at}, nothing ran"))
         # a job asks again when it runs again
         attended = surface(approval.address.surface).attended
         again = (Choice("Ask again", ChoiceAction.ASK_AGAIN, approval.token),) if attended else ()
@@ -236,11 +237,6 @@ class Cards:
     def _approved(self, approval: Approval, decider: str, how: str) -> SafeText:
         at = self._clock.clock_text(approval.ruling.at_ms) if approval.ruling else ""
         return self._line(f"✅ Approved once by {_cut(_seen(decider), MAX_NAME)} {at} · {how}")
-
-    def taken_back(self, approval: Approval, by: str, at_ms: int) -> Card:
-        """The question after its turn was stopped between the yes and the start."""
-        at = self._clock.clock_text(at_ms)
-        return approval.card.closed(self._line(f"⏹ Stopped by {_cut(_seen(by), MAX_NAME)} {at}, nothing ran"))
 
     def _line(self, text: str) -> SafeText:
         """One line: masked, at most MAX_LINE characters."""

@@ -136,7 +136,7 @@ class Desk:
     async def decide(self, approval: ApprovalId, ruling: Ruling) -> Approval:
         """Rule once. NotAllowed names why, AlreadyDecided who was first; a late yes is AlreadyDecided (expired).
 
-        A yes that has not run yet can still be REVOKED. A no counts even when it cannot be written down (NotWrittenYet):
+        A yes that has not run yet can still be REVOKED. A no or a revocation counts even when it cannot be written down (NotWrittenYet):
         nobody can approve that question here any more, and ``write_owed`` makes up for it.
 
         A ruling counts from the moment in which it gets here, never from an earlier one that it may claim.
@@ -161,7 +161,7 @@ class Desk:
             except AlreadyDecided:
                 row = await self._stores.consents.get(approval)
             except RecordUnavailable as fault:
-                if ruling.state is not ApprovalState.DENIED:
+                if ruling.state not in (ApprovalState.DENIED, ApprovalState.REVOKED):
                     raise
                 self._owed[approval] = ruling
                 raise NotWrittenYet(fault.message, hint=fault.hint) from fault
@@ -204,10 +204,20 @@ class Desk:
         card = self._cards.ended(approval, self._people().name(approval.ruling.decider), outcome)
         await self._say(OutboxItem(OutKind.EDIT, approval.place, card=card, approval=approval.id))
 
-    async def taken_back(self, approval: Approval, by: Actor) -> None:
-        """Put below an approved question that ``by`` stopped its turn before it began. Best effort."""
-        card = self._cards.taken_back(approval, self._people().name(by), self._clock.now_ms())
-        await self._say(OutboxItem(OutKind.EDIT, approval.place, card=card, approval=approval.id, silent=True))
+    async def taken_back(self, approval: ApprovalId, by: Actor) -> None:
+        """Revoke a yes whose turn ``by`` stopped before it began; one that has begun stands. RecordUnavailable.
+
+        Whoever may stop a turn may not always deny its question; then it is mtclaw that takes the yes back.
+        """
+        ruling = Ruling(ApprovalState.REVOKED, by, Via.STOP, self._clock.now_ms())
+        for one in (ruling, replace(ruling, decider=SYSTEM)):
+            try:
+                await self.decide(approval, one)
+            except NotAllowed:
+                continue
+            except ConsentError:
+                pass
+            return
 
     async def undone(self, approval: Approval, by: Actor) -> None:
         """Put below an approved question that ``by`` brought back what its call had taken away. Best effort."""

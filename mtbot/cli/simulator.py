@@ -1,5 +1,8 @@
 """``mtclaw simulator``: the stand-ins for Telegram and a model, as programs."""
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -17,7 +20,8 @@ def telegram(port: int, tokens: tuple[str, ...]) -> None:
     """A Bot API server that enforces Telegram's limits."""
     from mtbot.simulator.telegram import run_telegram
 
-    run_telegram(port, tokens)
+    with _port(port):
+        run_telegram(port, tokens)
 
 
 @simulator.command()
@@ -27,4 +31,18 @@ def model(port: int, rules: Path | None) -> None:
     """A scripted model behind an OpenAI-compatible API."""
     from mtbot.simulator.model import run_model
 
-    run_model(port, rules.read_text() if rules else None)
+    with _port(port):
+        run_model(port, rules.read_text() if rules else None)
+
+
+@contextmanager
+def _port(port: int) -> Iterator[None]:
+    """Say in one line that ``port`` cannot be listened on."""
+    try:
+        yield
+    except OSError as fault:
+        if fault.errno == errno.EADDRINUSE:
+            raise click.ClickException(f"port {port} is in use; name another one, or leave --port out") from fault
+        if fault.errno == errno.EACCES:
+            raise click.ClickException(f"port {port} is reserved; name one above 1023, or leave --port out") from fault
+        raise

@@ -155,6 +155,7 @@ class Commands:
         session = inbound.address.session
         halted = self._lanes.halt(session)
         await self._drop(halted)
+        await self._take_back(halted, inbound)
         _, kept = await self._deny_open(inbound, "a new conversation was begun")
         if kept:
             return f"{_named(kept)} is open and not yours to turn down, so nothing was forgotten."
@@ -183,12 +184,16 @@ class Commands:
             denied, kept = await self._deny_open(inbound, "")
             said += [f"#{one} denied." for one in denied]
             said += [f"#{one} stays open: it is not yours to turn down." for one in kept]
-            for one in halted.withdrawn:
-                await self._desk.taken_back(await self._stores.consents.get(one), inbound.sender)
+            await self._take_back(halted, inbound)
             await self._drop(halted)
         except StorageError:
             said.append("The database cannot be written, so a restart may bring back what was waiting.")
         return " ".join(said) or "Nothing is running here."
+
+    async def _take_back(self, halted: Halted, inbound: Inbound) -> None:
+        """Put on record that a yes counts no more whose call had not begun."""
+        for one in (*halted.withdrawn, *([halted.resumed] if halted.resumed is not None else [])):
+            await self._desk.taken_back(one, inbound.sender)
 
     async def _drop(self, halted: Halted) -> None:
         """Close the inbox rows of dropped messages, so that a restart does not bring them back."""

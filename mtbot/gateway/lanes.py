@@ -49,11 +49,15 @@ class Offered(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Halted:
-    """What a stop found: whether a step was running, the messages that were dropped, the approved that won't run."""
+    """What a stop found: whether a step was running, the messages that were dropped, the approved that won't run.
+
+    ``resumed`` is the request that the running step went on from; whether its call had begun, the record knows.
+    """
 
     running: bool
     dropped: tuple[Inbound, ...] = ()
     withdrawn: tuple[ApprovalId, ...] = ()
+    resumed: ApprovalId | None = None
 
 
 @dataclass(slots=True)
@@ -161,7 +165,8 @@ class Lanes:
         lane.resumes = deque(replace(item, stopped=True) for item in lane.resumes)
         for inbound in dropped:
             self.dropped(inbound)
-        return Halted(running, dropped, withdrawn)
+        resumed = lane.current.approval if running and isinstance(lane.current, Resume) else None
+        return Halted(running, dropped, withdrawn, resumed)
 
     async def settle(self, session: SessionId, seconds: float) -> bool:
         """Wait until the session's lane is at rest; False if that took too long."""

@@ -1,18 +1,22 @@
 """While the database cannot be written, whoever wants something stopped is obeyed, and nobody can approve anything."""
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine
 
 from mtbot.domain.record import EventKind
 from mtbot.simulator.script import Step, call, say
 from mtbot.storage import connections
 from tests.contract.stage import CHIEF, Setting, Stage, open_stage
 
-RUN = "echo ran > ran"
+RUN = f"echo ran > ran; : {'x' * 3000}"
+"""So long that every event of it needs room of its own in the database."""
+
+TROUBLES = ("locked", "read-only", "full")
 ASKS: tuple[Step, ...] = (call("exec", {"command": RUN}), say("So be it."))
 LATER = "Denied, and nothing of it will run. It is written down as soon as the database can be written."
 
@@ -34,6 +38,37 @@ def locked(stage: Stage) -> Iterator[None]:
         holder.close()
 
 
+async def _tell(stage: Stage, pragma: str) -> None:
+    """Say something to the connections themselves; it needs no transaction."""
+    db = stage.engine.office.db
+
+    def tell(engine: Engine) -> None:
+        pooled = engine.raw_connection()
+        pooled.cursor().execute(pragma)
+        pooled.close()
+
+    for engine in (db._pair.durable, db._pair.swift):
+        await db._writer.run(lambda engine=engine: tell(engine))  # type: ignore[misc]  # the default binds it
+
+
+@asynccontextmanager
+async def unwritable(stage: Stage, trouble: str) -> AsyncIterator[None]:
+    """The database takes nothing: SQLite itself says so, in the words of a lock, of a read-only file or of a full disk."""
+    if trouble == "locked":
+        with locked(stage):
+            yield
+        return
+    refuse, allow = {
+        "read-only": ("PRAGMA query_only = ON", "PRAGMA query_only = OFF"),
+        "full": ("PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000"),
+    }[trouble]
+    await _tell(stage, refuse)
+    try:
+        yield
+    finally:
+        await _tell(stage, allow)
+
+
 async def asked(stage: Stage) -> str:
     """A question, of which the store knows that it arrived; its id."""
     await stage.telegram.say(CHIEF, None, "do it")
@@ -44,12 +79,13 @@ async def asked(stage: Stage) -> str:
     return ident
 
 
+@pytest.mark.parametrize("trouble", TROUBLES)
 @pytest.mark.parametrize("road", ["button", "command", "stop"])
-async def test_a_no_counts_at_once_and_is_written_down_later(tmp_path: Path, road: str) -> None:
+async def test_a_no_counts_at_once_and_is_written_down_later(tmp_path: Path, road: str, trouble: str) -> None:
     """Meanwhile the same question cannot be approved, and the model hears of it when the record has it."""
     async with open_stage(tmp_path, ASKS) as stage:
         ident = await asked(stage)
-        with locked(stage):
+        async with unwritable(stage, trouble):
             if road == "button":
                 assert await stage.telegram.press(CHIEF, "🚫 Deny", CHIEF.id) == LATER
             elif road == "command":
@@ -66,19 +102,25 @@ async def test_a_no_counts_at_once_and_is_written_down_later(tmp_path: Path, roa
         assert [line.decision for line in await stage.lines()] == ["denied_user"]
 
 
-async def test_a_yes_does_not_count_before_it_is_written_down(tmp_path: Path) -> None:
+@pytest.mark.parametrize("trouble", TROUBLES)
+async def test_a_yes_does_not_count_before_it_is_written_down(tmp_path: Path, trouble: str) -> None:
     """The button goes on waiting, and runs it once when the record can be written."""
     async with open_stage(tmp_path, ASKS) as stage:
         await asked(stage)
-        with locked(stage):
+        async with unwritable(stage, trouble):
             polls = len(stage.telegram.calls("getUpdates"))
             query = await stage.telegram.tap(CHIEF, "✅ Approve once", CHIEF.id)
-            # the same update is fetched again, because it could not be stored
-            await stage.telegram.wait_for(lambda sim: len(sim.calls("getUpdates")) > polls + 1, 20)
+            # the same update is fetched again, because it could not be stored; or it was, and the yes was not
+            await stage.telegram.wait_for(
+                lambda sim: len(sim.calls("getUpdates")) > polls + 1 or bool(sim.calls("answerCallbackQuery")), 20
+            )
             assert not (stage.workspace / "ran").exists()
             kinds = [event.draft.kind for event in await stage.events()]
             assert EventKind.APPROVAL_RESOLVED not in kinds
-        assert (await stage.telegram.answer(query, 20)).text == "Approved."
+        answer = await stage.telegram.answer(query, 20)
+        if answer.text != "Approved.":
+            assert answer.text.startswith("That could not be written down, so it does not count:")
+            assert await stage.telegram.press(CHIEF, "✅ Approve once", CHIEF.id) == "Approved."
         await stage.telegram.shown(CHIEF.id, "So be it.", timeout=20)
         assert (stage.workspace / "ran").read_text() == "ran\n"
 

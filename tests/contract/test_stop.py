@@ -8,6 +8,7 @@ import pytest
 
 from mtbot.bootstrap import engine as engine_module
 from mtbot.domain.ids import SessionId
+from mtbot.domain.record import EventKind, Via, Word
 from mtbot.simulator.script import HANG, Step, call, say
 from tests.contract.stage import CHIEF, DEPLOY, GROUP, Setting, Stage, open_stage
 
@@ -131,6 +132,11 @@ async def test_stop_between_a_yes_and_its_start(tmp_path: Path) -> None:
         await stage.telegram.shown(DEPLOY.id, "⏹ Stopped")
         await stage.telegram.shown(CHIEF.id, "nothing ran")
         await closed(stage)
+        resolved = [event.draft for event in await stage.events() if event.draft.kind is EventKind.APPROVAL_RESOLVED]
+        assert [(draft.word, draft.via, draft.decider) for draft in resolved] == [
+            (Word.APPROVED, Via.BUTTON, "telegram:1001"),
+            (Word.DENIED_USER, Via.STOP, "telegram:1001"),
+        ]
         await stage.engine.recovery.look()
         await stage.telegram.say(CHIEF, None, "there?")
         await stage.telegram.shown(CHIEF.id, "Here.")

@@ -201,6 +201,7 @@ class TestRulings:
             ),
             (Ruling(ApprovalState.DENIED, CHIEF, Via.STOP, START), "⏹ Stopped by Chief 19:06"),
             (Ruling(ApprovalState.REVOKED, CHIEF, Via.CLI, START), "🚫 Denied: revoked by Chief 19:06, nothing ran"),
+            (Ruling(ApprovalState.REVOKED, CHIEF, Via.STOP, START), "⏹ Stopped by Chief 19:06, nothing ran"),
         ],
     )
     def test_the_line_says_who_and_when(self, ruling: Ruling, line: str) -> None:
@@ -236,12 +237,6 @@ class TestRulings:
             f"Run this on nas?  #K7QD\n```\n{PULL}\n```\n✅ Approved once by Review 19:07 · exit 0 · 41 s · 38 lines"
         )
         assert CARDS.ended(approval(), "Review", outcome).lines[0].startswith("✅ Approved once by Review  · exit 0")
-
-    def test_a_yes_that_was_taken_back_says_so(self) -> None:
-        """Its turn was stopped before it began."""
-        card = CARDS.taken_back(approval(), "Chief", START + MINUTE)
-        assert [str(line) for line in card.lines] == ["⏹ Stopped by Chief 19:07, nothing ran"]
-        assert card.choices == ()
 
 
 class TestRefusals:
@@ -327,7 +322,6 @@ def every_card() -> list[Card]:
             for via in (Via.BUTTON, Via.STOP)
         ),
         CARDS.ended(approval(), "Chief", done),
-        CARDS.taken_back(approval(), "Chief", START),
         CARDS.refused(safe("x"), Decision(Verdict.REFUSE, Stage.DENY, "a.b", "no")),
     ]
 

@@ -354,14 +354,6 @@ class TestTelling:
         await office.desk().ended(row, self.OUTCOME)
         assert await office.said() == []
 
-    async def test_a_yes_that_was_taken_back_is_told(self, office: Office) -> None:
-        """Below its question, silently."""
-        ruled = await office.desk().decide(await office.ask(), yes(REVIEW))
-        await office.said()
-        await office.desk().taken_back(ruled, CHIEF)
-        card = ruled.card.closed(safe("⏹ Stopped by Chief 19:06, nothing ran"))
-        assert await office.said() == [OutboxItem(OutKind.EDIT, GROUP, card=card, approval=ruled.id, silent=True)]
-
     async def test_a_refusal_is_told_where_the_call_arose(self, office: Office) -> None:
         """As a silent notice."""
         decision = Decision(Verdict.REFUSE, Stage.DENY, "files.rm-recursive", "recursive or forced delete")

@@ -11,6 +11,7 @@ from mtbot.doctor.checks import (
     CHECKS,
     Row,
     Status,
+    anchor,
     containment,
     cron,
     exec_policy,
@@ -306,3 +307,22 @@ def test_a_gateway_is_told_by_what_it_says_itself(tmp_path: Path) -> None:
         ("polling c", Status.WARN, "Telegram has not answered yet, which is longer than a poll lasts"),
         ("polling d", Status.WARN, "last answer 121 s ago, which is longer than a poll lasts"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("setting", "trouble", "expected"),
+    [
+        ("off", "", (Status.INFO, "off: somebody with this account could rewrite the record unnoticed")),
+        ("owner", "", (Status.OK, "owner")),
+        ("syslog", "", (Status.OK, "syslog")),
+        ("syslog", "nobody listens at /dev/log", (Status.WARN, "nobody listens at /dev/log")),
+    ],
+)
+def test_where_the_head_of_the_record_goes_is_said(
+    tmp_path: Path, setting: str, trouble: str, expected: tuple[Status, str]
+) -> None:
+    """Off is a choice that is told; an anchor that takes nothing is a warning."""
+    config = loaded(tmp_path, text=f"{CONFIG}audit: {{anchor: {setting}}}\n")
+    (row,) = anchor(found(tmp_path, loaded=config, anchor_trouble=trouble))
+    assert (row.check, row.status) == ("audit.anchor", expected[0])
+    assert row.message.startswith(expected[1])

@@ -181,6 +181,17 @@ async def test_halt_turns_a_resume_that_waits_into_an_end() -> None:
     assert steps.items()[1] == Resume(A, stopped=True)
 
 
+async def test_halt_says_which_request_the_running_step_went_on_from() -> None:
+    """Its call may not have begun, and then its yes has to be taken back."""
+    steps = Steps()
+    lanes = Lanes(steps.step, 1)
+    lanes.rest(ONE, A)
+    lanes.resume(ONE, A)
+    await steps.until_begun(1)
+    assert lanes.halt(ONE) == Halted(running=True, resumed=A)
+    assert await lanes.settle(ONE, 5)
+
+
 async def test_halt_of_a_resting_lane_leaves_it_resting() -> None:
     """Its question has to be ruled on."""
     lanes = Lanes(Steps().step, 1)
