@@ -5,7 +5,7 @@ Link previews are off in every send. A reply that the server will not take with 
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from aiogram.methods import (
     AnswerCallbackQuery,
@@ -34,6 +34,9 @@ from mtbot.domain.turn import Address
 
 MAX_UNITS = 4096
 TYPING_SECONDS = 4.0
+MANY_PARTS = 5
+"""Messages that an answer may take; a longer one is sent as a file behind its beginning."""
+
 LATER_PART_TRIES = 4
 UPLOAD_RATE = 100_000
 """Bytes a second that a line is expected to carry at least."""
@@ -108,19 +111,30 @@ class TelegramWay:
         if item.text is None:
             return None
         parts = render(str(item.text))
-        first: int | None = None
-        for index, part in enumerate(parts):
-            if index == 0:
-                first = await self._send(item, part, quote=item.quote)
-            elif not await self._later(item, part):
+        if not parts:
+            return None
+        first = await self._send(item, parts[0], quote=item.quote)
+        if len(parts) > MANY_PARTS and await self._whole(item, str(item.text)):
+            return first
+        for part in parts[1:]:
+            if not await self._later(item, part):
                 break
         return first
 
-    async def _later(self, item: OutboxItem, part: Part) -> bool:
-        """A part after the first: tried again while nothing was sent for certain; if it fails, that is said."""
+    async def _whole(self, item: OutboxItem, text: str) -> bool:
+        """A very long answer as a file behind its beginning; False if no file can be sent, so that its parts are."""
+        caption = f"The whole answer, {len(text):,} characters, of which you see the beginning above."
+
+        async def send() -> None:
+            await self._upload(item, text.encode("utf-8", "replace"), "answer.md", quote=None, caption=caption)
+
+        return await self._tried(send)
+
+    async def _tried(self, send: Callable[[], Awaitable[object]]) -> bool:
+        """Whether something after the first part was sent, or may have been; again while it was not for certain."""
         for _ in range(LATER_PART_TRIES):
             try:
-                await self._send(item, part, quote=None)
+                await send()
             except Throttled as error:
                 await asyncio.sleep(min(error.retry_after, 60.0))
             except Unreachable:
@@ -131,6 +145,12 @@ class TelegramWay:
                 break
             else:
                 return True
+        return False
+
+    async def _later(self, item: OutboxItem, part: Part) -> bool:
+        """A part after the first; if it fails, that is said."""
+        if await self._tried(lambda: self._send(item, part, quote=None)):
+            return True
         try:
             await self._send(item, Part("(The reply above is incomplete.)", ()), quote=None)
         except ChannelError:
@@ -189,13 +209,14 @@ class TelegramWay:
         data = text.encode("utf-8", "replace")
         await self._upload(item, data, f"{hashlib.sha256(data).hexdigest()[:12]}.txt", quote=None)
 
-    async def _upload(self, item: OutboxItem, data: bytes, name: str, *, quote: int | None) -> int:
+    async def _upload(self, item: OutboxItem, data: bytes, name: str, *, quote: int | None, caption: str = "") -> int:
         """Send a file, without a sound; a large one gets the time that it needs on a slow line."""
         await self._pace.wait(int(item.address.chat))
         method = SendDocument(
             chat_id=int(item.address.chat),
             message_thread_id=item.address.thread,
             document=BufferedInputFile(data, name),
+            caption=caption or None,
             reply_parameters=_quote(quote),
             disable_notification=True,
         )
