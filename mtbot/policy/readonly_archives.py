@@ -7,7 +7,7 @@ import re
 
 from mtbot.policy.allow_rule import AllowRule, Argv, Match, Operand
 from mtbot.policy.grammar import Read, any_of, grammar
-from mtbot.policy.readonly_entry import entry, flat
+from mtbot.policy.readonly_entry import entry, flat, no_response_file
 
 _TAR_LETTERS = re.compile(r"-?[tvzjJaf]*t[tvzjJaf]*|-?[tvzjJaf]+")
 
@@ -189,7 +189,12 @@ ARCHIVES: tuple[AllowRule, ...] = (
                 permits=("7zz i", "7z --help", "7za i"),
                 refuses=("7z b x", "7zz i x"),
             ),
-            entry("ar t / ar tv", grammar("", "path"), permits=("ar t a.a",), refuses=("ar x a.a",)),
+            entry(
+                "ar t / ar tv",
+                grammar("", "path", also=no_response_file),
+                permits=("ar t a.a",),
+                refuses=("ar x a.a", "ar t @a"),
+            ),
         )
     ),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from mtbot.policy.allow_rule import AllowRule, Argv, Match, Matcher, Needs, Operand
-from mtbot.policy.grammar import Grammar, grammar
+from mtbot.policy.grammar import Grammar, Read, grammar
 
 Environment = tuple[tuple[str, str], ...]
 
@@ -53,6 +53,11 @@ def entry(
             )
         )
     return tuple(rules)
+
+
+def no_response_file(read: Read) -> bool:
+    """For programs that take further options from the lines of a file `@FILE`, among them ones that write or load code."""
+    return not any(operand.startswith("@") for operand in read.operands)
 
 
 def flat(entries: Iterator[tuple[AllowRule, ...]] | tuple[tuple[AllowRule, ...], ...]) -> tuple[AllowRule, ...]:

@@ -5,7 +5,7 @@ Preferences, key chains, sessions and anything that could hold a secret are left
 
 from mtbot.policy.allow_rule import AllowRule
 from mtbot.policy.grammar import any_of, grammar
-from mtbot.policy.readonly_entry import entry, flat
+from mtbot.policy.readonly_entry import entry, flat, no_response_file
 
 MAC: tuple[AllowRule, ...] = flat(
     (
@@ -122,6 +122,7 @@ MAC: tuple[AllowRule, ...] = flat(
                 "-uuid -noHeaders -printSignature -w -v -info -detailed_info -archs -L -h -l -arch:name -lookup:name",
                 "path+",
                 whole_words=True,
+                also=no_response_file,
             ),
             permits=("symbols -uuid /x", "lipo -info x", "otool -L x"),
             refuses=(
@@ -129,6 +130,7 @@ MAC: tuple[AllowRule, ...] = flat(
                 "lipo -thin x a -output b",
                 "symbols -saveSignature x y",
                 "dwarfdump --x y",
+                "otool -L @x",
             ),
         ),
         entry(

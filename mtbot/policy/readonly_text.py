@@ -7,16 +7,12 @@ import re
 
 from mtbot.policy.allow_rule import AllowRule, Role
 from mtbot.policy.grammar import Read, grammar
-from mtbot.policy.readonly_entry import entry, flat
+from mtbot.policy.readonly_entry import entry, flat, no_response_file
 
 
 def _plain_jq(read: Read) -> bool:
     """No module, no environment: a filter that only looks at its input."""
     return not any(re.search(r"\b(import|include|env|modulemeta)\b|\$ENV|\$__", text) for text in read.operands[:1])
-
-
-def _no_response_file(read: Read) -> bool:
-    return not any(operand.startswith("@") for operand in read.operands)
 
 
 _GREP_OPTIONS = """-EFGPcivnHhlLoqswxyzabTZUr -A:num -B:num -C:num -m:num -0123456789 --color?(always|auto|never) --colour?(always|auto|never)
@@ -228,7 +224,7 @@ _STREAM = flat(
             grammar(
                 "-aACDghloprsSuVWdew -n:num --all --bytes:num --radix:(o|d|x) --file-header --sections --segments --dynamic --symbols --syms --wide --demangle --help --version",
                 "path+",
-                also=_no_response_file,
+                also=no_response_file,
             ),
             permits=("strings -n 8 f", "size f", "nm -D f", "readelf -h f"),
             refuses=("strings @f", "nm --plugin x.so f", "nm --plug f", "readelf --unknown f"),

@@ -5,7 +5,7 @@ A tool whose very start runs a file of the directory it stands in (a plug-in, a 
 
 from mtbot.policy.allow_rule import AllowRule, Needs, Role
 from mtbot.policy.grammar import any_of, grammar
-from mtbot.policy.readonly_entry import NO_PAGER, Environment, entry, flat
+from mtbot.policy.readonly_entry import NO_PAGER, Environment, entry, flat, no_response_file
 from mtbot.policy.readonly_git import GIT_ENVIRONMENT
 
 _ANSIBLE: Environment = (("ANSIBLE_PAGER", "cat"), ("PAGER", "cat"), ("ANSIBLE_CONFIG", "/dev/null"))
@@ -246,6 +246,7 @@ TOOLS: tuple[AllowRule, ...] = flat(
                 "content*",
                 requires="--no-fix --isolated",
                 implicit=Role.CONTENT_BELOW,
+                also=no_response_file,
             ),
             environment=_RUFF,
             permits=("ruff check --no-fix --isolated", "ruff check --isolated --no-fix --select E501 src"),
@@ -262,6 +263,7 @@ TOOLS: tuple[AllowRule, ...] = flat(
                 "ruff check --no-fix --isolated --config x",
                 "ruff check --no-fix --isolated --cache-dir x",
                 "ruff check --no-fix --isolated --watch",
+                "ruff check --no-fix --isolated @a",
             ),
         ),
         entry(

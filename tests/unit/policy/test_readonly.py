@@ -184,6 +184,22 @@ def test_runs_what_people_ask_for_every_day(text: str) -> None:
     assert not text or runs(text)
 
 
+RESPONSE_FILES = """7z 7za 7zz ar as c++ cc clang dwarfdump g++ gcc java javac ld lipo mypy nm objdump otool pytest ranlib readelf ruff rustc
+    size strings strip symbols"""
+"""Programs that take further options from the lines of a file that is named as `@FILE`."""
+
+
+def test_no_entry_takes_its_options_from_a_file() -> None:
+    """Among them may be one that writes a file or loads code, and whoever wrote the file chose it."""
+    entries = [rule for rule in READONLY if rule.program in RESPONSE_FILES.split()]
+    assert len({rule.program for rule in entries}) > 8
+    for rule in entries:
+        for text in rule.permits:
+            literal = lex(text)
+            assert isinstance(literal, Literal)
+            assert rule.match((*literal.commands[0].argv, "@x")) is None, text
+
+
 def test_git_is_forced_by_its_environment() -> None:
     """Every entry over git switches off monitors, hooks, pagers, transports, and demands a plain repository."""
     for rule in READONLY:
