@@ -210,8 +210,10 @@ class Cards:
     def ended(self, approval: Approval, decider: str, outcome: Outcome) -> Card:
         """The question after its call ended: who approved, how it went, and a way back where there is one."""
         how = _DONE.get(approval.tool, "") if outcome.status is Status.OK else ""
-        back = (Choice("↩ Undo", ChoiceAction.UNDO, approval.token),) if outcome.undo else ()
-        return approval.card.closed(self._approved(approval, decider, how or ending(outcome)), choices=back)
+        choices = (Choice("↩ Undo", ChoiceAction.UNDO, approval.token),) if outcome.undo else ()
+        if outcome.whole:
+            choices = (*choices, Choice("Whole output", ChoiceAction.OUTPUT, approval.token))
+        return approval.card.closed(self._approved(approval, decider, how or ending(outcome)), choices=choices)
 
     def running(self, approval: Approval, decider: str, seconds: float, wrote: str, stop: str) -> Card:
         """The question while its call runs: for how long, what it last ``wrote``, and a button if ``stop`` is a token."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded
+from mtbot.bootstrap.outputs import expire_outputs
 from mtbot.bootstrap.stores import maintenance_of
 from mtbot.bootstrap.system import short_host
 from mtbot.config.service import Anchor
@@ -32,7 +33,10 @@ def daily_of(engine: Engine) -> Daily:
     async def anchor() -> None:
         await send_head(engine)
 
-    chores = [Chore("tidy", tidy)]
+    async def outputs() -> None:
+        await expire_outputs(engine.loaded)
+
+    chores = [Chore("tidy", tidy), Chore("outputs", outputs)]
     if engine.loaded.settings.audit.anchor is not Anchor.OFF:
         chores.insert(0, Chore("anchor", anchor))
     return Daily(chores, LedgerStore(engine.office.db), clock)

@@ -13,6 +13,7 @@ from mtbot.bootstrap.chat_commands import commands_of
 from mtbot.bootstrap.chores import daily_of
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded
+from mtbot.bootstrap.outputs import outputs_of
 from mtbot.bootstrap.sending import job_bot
 from mtbot.bootstrap.system import RandomNames, short_host, user_name
 from mtbot.bootstrap.trash import keeper_of
@@ -29,6 +30,7 @@ from mtbot.gateway.cut_off import CutOffs, NoticeFrame
 from mtbot.gateway.edits import EditFrame, EditOffers
 from mtbot.gateway.intake import Intake, IntakeStores
 from mtbot.gateway.lifecycle import Gateway, Parts, Service
+from mtbot.gateway.outputs import OutputDesk, OutputsFrame
 from mtbot.gateway.received import Received, Shelving
 from mtbot.gateway.status import Statuses, StatusFrame
 from mtbot.tools.shelf import WorkspaceShelf
@@ -91,6 +93,15 @@ def build_gateway(engine: Engine) -> "Running":
     running.intake, running.commands = intake, commands
     running.bots = Bots(engine, ways, intake, commands)
     running.scheduler = build_scheduler(engine)
+    outputs_frame = OutputsFrame(
+        stores.trail,
+        stores.outbox,
+        engine.loaded.clock,
+        engine.loaded.redactor,
+        lambda: engine.loaded.people,
+        engine.wake,
+    )
+    intake.presses.outputs = commands.outputs = OutputDesk(outputs_of(engine.loaded), outputs_frame)
     # a question in a terminal belongs to the process that shows it
     engine.recovery.serves = lambda address: address.surface is not SurfaceName.TERMINAL
     return running

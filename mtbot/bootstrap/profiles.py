@@ -10,6 +10,7 @@ from mtbot.agent.context import Persona, system_prompt
 from mtbot.agent.loop import Mind
 from mtbot.bootstrap.confinement import readable, trouble_with
 from mtbot.bootstrap.offline import Loaded
+from mtbot.bootstrap.outputs import outputs_of
 from mtbot.bootstrap.sending import Put, post_of
 from mtbot.bootstrap.system import home_directory, short_host, system_name, user_name
 from mtbot.bootstrap.trash import bin_of
@@ -215,6 +216,7 @@ class Profiles:
                         settings.exec.path,
                     ),
                     masker,
+                    outputs_of(self._kit.loaded),
                 )
             )
         if settings.filesystem.enabled:

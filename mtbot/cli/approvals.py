@@ -8,7 +8,7 @@ import click
 from mtbot.cli.frame import Frame
 from mtbot.cli.host_run import run
 from mtbot.cli.output import csv_out, json_out, moment, table, text_out
-from mtbot.domain.errors import AlreadyDecided, ConsentError, NoSuchApproval
+from mtbot.domain.errors import AlreadyDecided, ConsentError, NoSuchApproval, StateError
 from mtbot.domain.ids import ApprovalId, CallId
 from mtbot.domain.record import Approval, ApprovalState, Ruling, Via, Word
 
@@ -80,6 +80,23 @@ async def _show(frame: Frame, ident: str) -> str:
         return "\n".join([*lines, *story_of(events, office.loaded.people, zone)])
     finally:
         await office.close()
+
+
+@approvals.command()
+@click.argument("ident", metavar="ID")
+@click.pass_obj
+def output(frame: Frame, ident: str) -> None:
+    """The whole of an output that was cut, by the id beside it or by its call's; masked, for as long as it is kept."""
+    from mtbot.bootstrap.outputs import outputs_of
+
+    outputs = outputs_of(frame.load())
+    try:
+        found = outputs.find(ident)
+        if found is None:
+            raise StateError(f"no output {ident} is kept", hint="storage.output_days says for how long one is")
+        text_out(outputs.read(found).decode("utf-8", "replace"))
+    except OSError as fault:
+        raise StateError(f"the output cannot be read: {fault.strerror}") from fault
 
 
 @approvals.command()

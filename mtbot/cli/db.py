@@ -53,6 +53,7 @@ def prune(frame: Frame, before: str | None) -> None:
 
 async def _prune(frame: Frame, before: str | None) -> str:
     from mtbot.bootstrap.offline import work
+    from mtbot.bootstrap.outputs import expire_outputs
     from mtbot.bootstrap.people import local_person
     from mtbot.bootstrap.stores import maintenance_of
 
@@ -88,6 +89,7 @@ async def _prune(frame: Frame, before: str | None) -> str:
             f"done for more than {QUEUE_DAYS} days: {done.updates} updates, {done.messages} sent messages, "
             f"{done.requests} requests, {done.job_runs} runs of jobs removed"
         )
+        lines.append(f"whole outputs: {await expire_outputs(loaded)} removed")
     finally:
         await office.close()
     return "\n".join(lines)

@@ -186,6 +186,13 @@ class StorageSettings(Section):
     keep_days: Annotated[int, whole(0, 36_500)] = key(
         0, says="Days after which `mtclaw db prune` removes conversations that nobody went on with; 0 keeps them all."
     )
+    output_bytes: Annotated[int, whole(0, 32 * 1024 * 1024)] = key(
+        1_048_576, says="Bytes that are kept, masked, of an output that is longer than a message; 0 keeps none."
+    )
+    output_days: Annotated[int, whole(1, 3650)] = key(7, says="Days for which such an output is kept.")
+    output_total_bytes: Annotated[int, whole(0, 2**40)] = key(
+        268_435_456, says="Bytes of all such outputs; the oldest makes room."
+    )
 
     @field_validator("dsn")
     @classmethod

@@ -315,7 +315,8 @@ class Outcome:
 
     ``duration_ms`` is wall time; ``dropped`` counts output bytes that were not kept; ``lines`` counts output lines.
     ``survivors`` describes processes that could not be ended. ``tainted``: the text came from outside. ``undo`` names
-    what the call left in the trash, from where a person can bring it back.
+    what the call left in the trash, from where a person can bring it back; ``whole`` the output that is kept whole,
+    where ``text`` has only its ends.
     """
 
     status: Status
@@ -327,3 +328,4 @@ class Outcome:
     survivors: tuple[str, ...] = ()
     tainted: bool = False
     undo: str = ""
+    whole: str = ""

@@ -47,11 +47,20 @@ class Containment:
 
 
 @dataclass(frozen=True, slots=True)
+class Spool:
+    """An open file into which at most ``limit`` bytes of an output are written once it is too long to be kept whole."""
+
+    descriptor: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
 class ChildRequest:
     """A program to run, with nothing inherited. ``argv`` is executed as it is; ``timeout`` is in seconds.
 
     ``id`` is unique among running children. ``profile`` names the containment, ``grants`` are read where it is contained.
-    ``max_output`` bytes of standard output and error together are kept. ``stdin`` None is /dev/null.
+    ``max_output`` bytes of standard output and error together are kept; where that is not all of it, all of it goes into
+    ``spool``, too. ``stdin`` None is /dev/null.
     """
 
     id: str
@@ -63,6 +72,7 @@ class ChildRequest:
     profile: str = HOST
     grants: Grants = Grants()
     stdin: bytes | None = None
+    spool: Spool | None = None
 
 
 class ChildStatus(StrEnum):

@@ -133,6 +133,7 @@ class ChoiceAction(StrEnum):
     STOP = "stop"
     DISMISS = "dismiss"
     UNDO = "undo"
+    OUTPUT = "out"
     USE = "use"
 
 

@@ -279,7 +279,8 @@ class Gate:
         running = Running(call.id, call.address, self._events.line(call), approval)
         self.live.begins(running)
         outcome, stopped = await self._let(case.tool, call, permit)
-        done = Done(outcome, decision, self._events.line(call), asked=approval is not None)
+        shown = f"{self._events.line(call)} (/output {outcome.whole})" if outcome.whole else self._events.line(call)
+        done = Done(outcome, decision, shown, asked=approval is not None)
         cut = await self._record_end(draft, event, outcome)
         _, cancelled = await _to_the_end(self.live.ends(running))
         if cut or cancelled or stopped:

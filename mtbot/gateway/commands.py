@@ -15,6 +15,7 @@ from mtbot.domain.record import Approval, ApprovalState, Ruling, Via
 from mtbot.domain.span import span_text
 from mtbot.domain.turn import Address, Inbound
 from mtbot.gateway.lanes import Halted, Lanes
+from mtbot.gateway.outputs import OutputDesk
 from mtbot.policy.people import People
 
 SETTLE_SECONDS = 10.0
@@ -83,6 +84,7 @@ class Commands:
         self.outward: Callable[[Address], Address] = lambda address: address
         self.usage: Callable[[Inbound], Awaitable[str]] = _no_usage
         self.doing: Callable[[SessionId], str] = lambda _session: ""
+        self.outputs: OutputDesk | None = None
         self.table: tuple[Command, ...] = (
             Command("start", "what I am", self._start, IN_PRIVATE),
             Command("help", "these commands", self._help),
@@ -94,6 +96,7 @@ class Commands:
             Command("pending", "open questions", self._pending),
             Command("approve", "approve a question: /approve ID", self._approve),
             Command("deny", "deny a question: /deny ID reason", self._deny),
+            Command("output", "the whole of an output that was cut: /output ID", self._output),
         )
 
     def add(self, *commands: Command) -> None:
@@ -237,6 +240,15 @@ class Commands:
         asker = self._people().asker(approval.address, approval.requester)
         shown = first if len(first) <= 80 else first[:79] + "…"
         return f"#{approval.id} until {until}, asked by {asker}: `{shown.replace('`', '´')}`"
+
+    async def _output(self, inbound: Inbound) -> str:
+        which = inbound.text.strip()
+        if not which or self.outputs is None:
+            return "Which one? Say /output ID, as it stands beside what was cut."
+        try:
+            return await self.outputs.send(which, inbound.address, inbound.ref.message)
+        except StorageError as error:
+            return f"That cannot be sent now: {error.message}"
 
     async def _approve(self, inbound: Inbound) -> str:
         return await self._ruled(inbound, ApprovalState.APPROVED)

@@ -14,6 +14,7 @@ from mtbot.domain.turn import Address, Inbound, InboundKind, SourceRef, surface
 from mtbot.gateway.answers import Answers
 from mtbot.gateway.commands import NOT_WRITTEN_YET, Commands
 from mtbot.gateway.lanes import Lanes, Offered
+from mtbot.gateway.outputs import OutputDesk
 
 
 class Presses:
@@ -32,6 +33,7 @@ class Presses:
         self._consents = consents
         self._answers = answers
         self._back = back
+        self.outputs: OutputDesk | None = None
         self.turn_of: Callable[[str], Address | None] = lambda _token: None
         self.on_notice: Callable[[Inbound, str, str], Awaitable[str]] = _no_notice
 
@@ -67,6 +69,8 @@ class Presses:
             await self._ask_again(inbound, approval)
         elif word == ChoiceAction.UNDO:
             await self._undo(inbound, approval)
+        elif word == ChoiceAction.OUTPUT and self.outputs is not None:
+            await self._send_output(inbound, approval, self.outputs)
         else:
             await self._answers.note(inbound, "This button does nothing any more.")
 
@@ -125,6 +129,13 @@ class Presses:
         await self._answers.note(
             inbound, "Asking again." if taken else "I am still working on earlier messages; try again."
         )
+
+    async def _send_output(self, inbound: Inbound, approval: Approval, outputs: OutputDesk) -> None:
+        try:
+            said = await outputs.send(approval.call, inbound.address, inbound.ref.message)
+        except StorageError as error:
+            said = f"That cannot be sent now: {error.message}"
+        await self._answers.note(inbound, said or "Coming as a file.")
 
     async def _undo(self, inbound: Inbound, approval: Approval) -> None:
         try:

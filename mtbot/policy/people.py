@@ -27,6 +27,7 @@ OWN_COMMANDS = frozenset(
         "deny",
         "cancel",
         "model",
+        "output",
         "sessions",
         "usage",
     ]

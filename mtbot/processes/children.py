@@ -40,6 +40,7 @@ class RunnerChildren:
                 timeout_seconds=request.timeout,
                 max_output_bytes=request.max_output,
                 stdin=request.stdin,
+                spool=request.spool,
             )
         except BadRequest as error:
             return _not_started(str(error))

@@ -45,7 +45,7 @@ class Command:
     def begin(
         self, request: SpawnRequest, on_output: Callable[[bytes], None] | None, streams: Sequence[int] = ()
     ) -> None:
-        """Send the supervisor what to execute, with the descriptors of standard input and output if there are any."""
+        """Send the supervisor what to execute, with the descriptors of its streams, if there are any."""
         self._began = self._loop.time()
         self._timeout = request.timeout_seconds
         self._on_output = on_output

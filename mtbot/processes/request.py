@@ -8,6 +8,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mtbot.domain.process import Spool
+
 MAX_KEPT_BYTES = 16 * 1024 * 1024
 MAX_STDIN_BYTES = 64 * 1024 * 1024
 CALL_MARK = "MTCLAW_CALL"
@@ -71,7 +73,7 @@ class SpawnRequest:
     """One command. ``id`` is unique among running commands; ``argv`` is executed as it is, without a shell.
 
     ``timeout_seconds`` None is for long-lived children only. ``max_output_bytes`` is how much of standard output and error,
-    joined, is kept. ``stdin`` None is /dev/null. Raises BadRequest for what no kernel would accept, and for limits that
+    joined, is kept; ``spool`` gets all of it once it is more than that. ``stdin`` None is /dev/null. Raises BadRequest for what no kernel would accept, and for limits that
     would silently mean nothing.
     """
 
@@ -84,6 +86,7 @@ class SpawnRequest:
     limits: Limits = Limits()
     profile: Profile = HOST
     stdin: bytes | None = None
+    spool: Spool | None = None
 
     def __post_init__(self) -> None:
         if not self.argv or not self.argv[0]:
@@ -110,6 +113,7 @@ class SpawnRequest:
             "cwd": self.cwd,
             "timeout": self.timeout_seconds,
             "keep": self.max_output_bytes,
+            "spool": 0 if self.spool is None else self.spool.limit,
             "limits": self.limits.by_name(),
             "parts": [[part.name, dict(part.settings)] for part in self.profile.parts],
             "mark": "" if call is None else f"{CALL_MARK}={call}",

@@ -69,6 +69,8 @@ class Runner:
             if request.stdin is not None:
                 streams.append(_in_memory(request.stdin))
                 held.callback(os.close, streams[0])
+            if request.spool is not None:
+                streams.append(request.spool.descriptor)
             started = self._start(request, on_output, streams)
         if isinstance(started, ProcessEnd):
             return started

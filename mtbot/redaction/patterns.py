@@ -118,6 +118,10 @@ _WHOLE_BLOCK = Matcher(
     rf"{_BEGIN}(?:{_LINE}{_GAP})*(?:{_SHORT}{_GAP})?(?:{_LINE}{_GAP})*(?:{_SHORT}{_GAP}){{0,2}}\+?-----END [A-Z0-9 ]{{1,60}}-----"
 )
 _CUT_BLOCK = Matcher(rf"{_BEGIN}{_LINE}(?:{_GAP}{_LINE})*(?:{_GAP}{_SHORT}\z)?")
+_HEADLESS_BLOCK = Matcher(
+    rf"(?:{_SHORT}{_GAP})?(?:{_LINE}{_GAP})+(?:{_SHORT}{_GAP})?\+?-----END (?:[A-Z0-9]+ ){{0,4}}PRIVATE KEY(?: BLOCK)?-----"
+)
+"""The end of a key whose beginning was cut off, as at the middle of a long output."""
 _PUBLIC = Matcher(
     r"-----BEGIN (?:[A-Z0-9]+ ){0,3}(?:CERTIFICATE|PUBLIC KEY|CERTIFICATE REQUEST|X509 CRL|CMS|PKCS7|SIGNATURE|MESSAGE)"
     r"(?: BLOCK)?-----[A-Za-z0-9+/=\s\\:,.-]*?-----END "
@@ -252,6 +256,7 @@ def find(data: bytes) -> list[Span]:
     if b"PRIVATE KEY" in data:
         spans.extend(_WHOLE_BLOCK.spans(data))
         spans.extend(_CUT_BLOCK.spans(data))
+        spans.extend(_HEADLESS_BLOCK.spans(data))
     for run in sorted(set(runs) - set(readable)):
         if not _in_any(run, public):
             spans.extend(_random_parts(data, run))

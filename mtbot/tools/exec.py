@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 
 from mtbot.domain.call import UNCONTAINED, Basis, Call, Outcome, Permit, Risk, Status, ToolDefault, ToolSpec
 from mtbot.domain.ids import SafeText
+from mtbot.domain.outputs import WholeOutputs
 from mtbot.domain.ports import Masker
-from mtbot.domain.process import HOST, ChildEnd, Children, ChildRequest, ChildStatus, Grants
-from mtbot.tools.exec_words import told
+from mtbot.domain.process import HOST, ChildEnd, Children, ChildRequest, ChildStatus, Grants, Spool
+from mtbot.tools.blocking import off_loop
+from mtbot.tools.exec_words import kept, told
 
 SPEC = ToolSpec(
     name="exec",
@@ -32,6 +34,9 @@ SPEC = ToolSpec(
 
 BY_RULE = ("/bin/bash", "--noprofile", "--norc", "-c")
 """The shell that runs what a rule allowed: no start-up file can change what the canonical text means."""
+
+KEEP_SECONDS = 60.0
+"""How long a disk may take to keep an output."""
 
 _OUTCOMES = {
     ChildStatus.EXITED: Status.OK,
@@ -60,7 +65,10 @@ class ExecSettings:
 class ExecTool:
     """Runs permitted commands."""
 
-    def __init__(self, children: Children, settings: ExecSettings, masker: Masker) -> None:
+    def __init__(
+        self, children: Children, settings: ExecSettings, masker: Masker, outputs: WholeOutputs | None = None
+    ) -> None:
+        self._outputs = outputs
         self._children = children
         self._settings = settings
         self._masker = masker
@@ -73,6 +81,7 @@ class ExecTool:
     async def perform(self, call: Call, permit: Permit, progress: Callable[[SafeText], None]) -> Outcome:
         """Run ``permit.runs``. If the turn is cancelled the command is stopped first, and its end is still reported."""
         shell = call.shell if permit.basis is Basis.RULING else BY_RULE
+        spool = self._outputs.spool() if self._outputs is not None else None
         request = ChildRequest(
             id=str(call.id),
             argv=(*shell, permit.runs),
@@ -82,6 +91,7 @@ class ExecTool:
             max_output=self._settings.max_output,
             profile=HOST if permit.profile == UNCONTAINED else permit.profile,
             grants=self._grants(permit),
+            spool=spool,
         )
         running = asyncio.ensure_future(self._children.run(request))
         try:
@@ -90,23 +100,35 @@ class ExecTool:
             await self._children.stop(request.id)
             end = await running
         del progress
-        return self._outcome(end, permit)
+        whole, why_not = await self._keep_whole(spool, end, call)
+        return self._outcome(end, permit, whole, why_not)
+
+    async def _keep_whole(self, spool: Spool | None, end: ChildEnd, call: Call) -> tuple[str, str]:
+        """The name under which a cut output is kept, or why it is not."""
+        outputs = self._outputs
+        if spool is None or outputs is None:
+            return "", ""
+        try:
+            return await off_loop(lambda: outputs.keep(spool, call.id, wanted=end.dropped > 0), KEEP_SECONDS)
+        except TimeoutError:
+            return "", "the file system does not answer"
 
     def _environment(self, forced: Mapping[str, str]) -> dict[str, str]:
         """The child's environment; a rule forces variables, and an empty value takes one away."""
         merged = {**self._settings.environment, **forced}
         return {name: value for name, value in merged.items() if value or name not in forced}
 
-    def _outcome(self, end: ChildEnd, permit: Permit) -> Outcome:
+    def _outcome(self, end: ChildEnd, permit: Permit, whole: str, why_not: str) -> Outcome:
         """How a command's end is told to the model and kept in the record."""
         return Outcome(
             status=_OUTCOMES[end.status],
-            text=self._masker.mask(told(end, permit.profile, permit.needs)),
+            text=self._masker.mask(told(end, permit.profile, permit.needs, kept(whole, why_not))),
             exit_code=end.exit_code,
             duration_ms=end.duration_ms,
             dropped=end.dropped,
             lines=len(end.output.splitlines()),
             survivors=end.survivors,
+            whole=whole,
         )
 
     def _grants(self, permit: Permit) -> Grants:

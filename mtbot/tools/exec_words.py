@@ -26,7 +26,14 @@ _HELD_BACK = (
 """What programs say, in small letters, when the system does not let them."""
 
 
-def told(end: ChildEnd, profile: str, needs: CallNeeds) -> str:
+def kept(whole: str, why_not: str) -> str:
+    """What is said about an output that was cut: who can have it whole, or why nobody can."""
+    if whole:
+        return f"; the whole output is kept for the person: /output {whole}"
+    return f"; the whole output could not be kept: {why_not}" if why_not else ""
+
+
+def told(end: ChildEnd, profile: str, needs: CallNeeds, whole: str = "") -> str:
     """The whole text: exit or status first, then notes, then the output; a contained failure ends with what held it."""
     lines = [f"exit_code: {end.exit_code}" if end.exit_code is not None else f"status: {_WORDS[end.status]}"]
     lines.append(f"duration_ms: {end.duration_ms}")
@@ -39,7 +46,7 @@ def told(end: ChildEnd, profile: str, needs: CallNeeds) -> str:
     if end.background_left:
         lines.append("note: it left background processes, which were ended; nothing outlives a call")
     if end.dropped:
-        lines.append(f"note: {end.dropped} bytes in the middle of the output were left out")
+        lines.append(f"note: {end.dropped} bytes in the middle of the output were left out{whole}")
     if end.survivors:
         lines.append(f"note: {len(end.survivors)} of its processes could not be ended")
     lines.append(f"output:\n{end.output}" if end.output else "output: (no output)")

@@ -212,7 +212,7 @@ class Execution:
         left = self._survivors()
         if not self._pump.ended:
             self._line.unwatch(self._pump.fd)
-        os.close(self._pump.fd)
+        self._pump.release()
         ended_well = self._no_children and not left and self._cause is None and self._line.cause is None
         again = ended_well and may_go_on()
         last = self._live_frame() if self._pump.has_live else b""

@@ -22,7 +22,7 @@ class Line:
         self.message = ""
         self.request: bytes | None = None
         self.fds: list[int] = []
-        """Descriptors that came with the request: standard input, standard output."""
+        """Descriptors that came with the request: standard input, standard output, and the spool of its output."""
         self._spawner = spawner
         self._channel: socket.socket | None = channel  # None after the gateway is gone
         self._frames = FrameReader()

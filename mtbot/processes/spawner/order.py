@@ -10,11 +10,12 @@ class BadOrder(Exception):
 class Order:
     """One command: what to run, where, with which environment, limits and containment parts, and for how long.
 
-    ``timeout`` is in seconds, None for no limit; ``keep`` is how many bytes of output are kept; ``limits`` maps a name of
+    ``timeout`` is in seconds, None for no limit; ``keep`` is how many bytes of output are kept, ``spool``
+    how many of a longer one go into the last descriptor that came along (0: there is none); ``limits`` maps a name of
     the ``resource`` module to one value in its own unit; ``parts`` are applied in order between fork and exec.
     """
 
-    __slots__ = ("argv", "cwd", "env", "keep", "limits", "mark", "parts", "timeout")
+    __slots__ = ("argv", "cwd", "env", "keep", "limits", "mark", "parts", "spool", "timeout")
 
     def __init__(self, text: bytes) -> None:
         try:
@@ -24,6 +25,7 @@ class Order:
             self.cwd = str(fields["cwd"])
             self.timeout = None if fields["timeout"] is None else float(fields["timeout"])
             self.keep = int(fields["keep"])
+            self.spool = int(fields["spool"])
             self.limits = {str(name): int(value) for name, value in fields["limits"].items()}
             self.parts = [(str(name), dict(settings)) for name, settings in fields["parts"]]
             self.mark = str(fields["mark"])

@@ -1,7 +1,9 @@
 """Drain one output pipe for as long as anything writes, and keep only its head and its tail.
 
 The pipe is read whether or not anyone listens, so a command never stalls because the gateway is slow or stopped, and
-memory never grows with what is written: the middle is counted and thrown away.
+memory never grows with what is written: the middle is counted and thrown away. If there is a spool, an output of which
+something would be thrown away goes into it, from its first byte, as far as there is room; a spool that takes no more costs
+the command nothing.
 """
 
 import fcntl
@@ -19,6 +21,8 @@ class Pump:
         "_head_room",
         "_live",
         "_live_skipped",
+        "_spool",
+        "_spool_room",
         "_tail",
         "_tail_room",
         "_total",
@@ -28,7 +32,7 @@ class Pump:
         "inode",
     )
 
-    def __init__(self, fd: int, keep: int) -> None:
+    def __init__(self, fd: int, keep: int, spool: int | None = None, room: int = 0) -> None:
         self.fd = fd
         self.inode = os.fstat(fd).st_ino
         self.ended = False
@@ -39,6 +43,8 @@ class Pump:
         self._total = 0
         self._live = bytearray()
         self._live_skipped = 0
+        self._spool = spool
+        self._spool_room = room
         os.set_blocking(fd, False)
 
     @property
@@ -77,7 +83,32 @@ class Pump:
         """Whether ``take_live`` has something to return."""
         return bool(self._live)
 
+    def release(self) -> None:
+        """Close the pipe and the spool."""
+        os.close(self.fd)
+        if self._spool is not None:
+            os.close(self._spool)
+            self._spool = None
+
+    def _spool_more(self, data: bytes) -> None:
+        """Write ``data`` to the spool, and before the first of it what was kept so far, which then is all there was."""
+        if self._spool is None or self._spool_room <= 0:
+            return
+        keep = self._head_room + self._tail_room
+        if self._total + len(data) <= keep:
+            return
+        if self._total <= keep:
+            data = bytes(self.head + self._tail) + data
+        data = data[: self._spool_room]
+        self._spool_room -= len(data)
+        try:
+            while data:
+                data = data[os.write(self._spool, data) :]
+        except OSError:
+            self._spool_room = 0
+
     def _keep(self, data: bytes) -> None:
+        self._spool_more(data)
         self._total += len(data)
         self._live += data[-_LIVE_BYTES:]
         self._live_skipped += max(0, len(data) - _LIVE_BYTES)

@@ -75,6 +75,7 @@ def _serve(line: Line, to_reset: list[signal.Signals], may_go_on: Callable[[], b
     output, output_in = os.pipe()
     try:
         order = Order(line.request)
+        spool = line.fds.pop() if order.spool and line.fds else None
         times = (time.monotonic(), tree.ticks_now())
         leader = launch(order, output_in, line.fds, to_reset)
     except (BadOrder, CannotStart) as wrong:
@@ -82,4 +83,5 @@ def _serve(line: Line, to_reset: list[signal.Signals], may_go_on: Callable[[], b
         return CLEAN
     for fd in (output_in, *line.fds):
         os.close(fd)
-    return Execution(line, order, leader, Pump(output, order.keep), times).run(may_go_on)
+    pump = Pump(output, order.keep, spool, order.spool)
+    return Execution(line, order, leader, pump, times).run(may_go_on)

@@ -238,6 +238,18 @@ class TestRulings:
         )
         assert CARDS.ended(approval(), "Review", outcome).lines[0].startswith("✅ Approved once by Review  · exit 0")
 
+    def test_an_output_that_is_kept_whole_can_be_asked_for(self) -> None:
+        """By a button below its question."""
+        outcome = Outcome(Status.OK, safe("x"), exit_code=0, whole="KAAA")
+        choices = CARDS.ended(approval(), "Review", outcome).choices
+        assert [(one.label, one.data) for one in choices] == [("Whole output", "out.tok")]
+
+    def test_a_yes_that_was_taken_back_says_so(self) -> None:
+        """Its turn was stopped before it began."""
+        card = CARDS.taken_back(approval(), "Chief", START + MINUTE)
+        assert [str(line) for line in card.lines] == ["⏹ Stopped by Chief 19:07, nothing ran"]
+        assert card.choices == ()
+
 
 class TestRefusals:
     """What policy refused, for the people of the chat."""

@@ -143,6 +143,16 @@ def test_a_key_block_is_one_mask_even_without_its_end() -> None:
     assert _shape("-----BEGIN PRIVATE KEY----- missing") == "-----BEGIN PRIVATE KEY----- missing"
 
 
+def test_the_end_of_a_key_block_is_one_mask_without_its_beginning() -> None:
+    """As where the middle of a long output was left out, also in the middle of a line."""
+    key = private_key()
+    for cut in (60, 64, 65, 70, 100, 300):
+        tail = key[cut:].lstrip("\n")
+        assert _shape(f"[… 9 bytes left out …]\n{tail}\nb") == "[… 9 bytes left out …]\n#\nb"
+    assert _shape("see -----END PRIVATE KEY-----") == "see -----END PRIVATE KEY-----"
+    assert _shape("a word\n-----END CERTIFICATE-----") == "a word\n-----END CERTIFICATE-----"
+
+
 @pytest.mark.parametrize(
     ("line", "open_"),
     [

@@ -4,7 +4,7 @@ import pytest
 
 from mtbot.domain.call import CallNeeds
 from mtbot.domain.process import ChildEnd, ChildStatus
-from mtbot.tools.exec_words import limits, told
+from mtbot.tools.exec_words import kept, limits, told
 
 DENIED = "cp: cannot create '/etc/x': Permission denied"
 
@@ -74,3 +74,10 @@ def test_what_should_have_been_contained_says_so() -> None:
 def test_the_limits_are_those_of_the_call(needs: CallNeeds, words: str) -> None:
     """Network, writes, HOME."""
     assert limits(needs) == words
+
+
+def test_an_output_that_was_cut_says_where_it_is() -> None:
+    """For the person; or why it is nowhere; a short one says nothing."""
+    assert kept("KAAA", "") == "; the whole output is kept for the person: /output KAAA"
+    assert kept("", "no space left on device") == "; the whole output could not be kept: no space left on device"
+    assert kept("", "") == ""

@@ -13,6 +13,7 @@ FIELDS: dict[str, object] = {
     "cwd": "/",
     "timeout": 1.5,
     "keep": 1,
+    "spool": 0,
     "limits": {},
     "parts": [],
     "mark": "",
@@ -42,7 +43,7 @@ def test_an_order_that_makes_no_sense_is_refused(change: dict[str, object]) -> N
         Order(json.dumps(fields).encode())
 
 
-@pytest.mark.parametrize("missing", ["argv", "env", "cwd", "timeout", "keep", "limits", "parts", "mark"])
+@pytest.mark.parametrize("missing", ["argv", "env", "cwd", "timeout", "keep", "spool", "limits", "parts", "mark"])
 def test_an_incomplete_order_is_refused(missing: str) -> None:
     """No field has a default on this side."""
     fields = dict(FIELDS)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -51,3 +52,41 @@ def test_the_end_of_the_stream_is_told_from_silence() -> None:
     os.close(sink)
     assert (pump.read(), pump.ended) == (False, True)
     os.close(source)
+
+
+@pytest.mark.parametrize(
+    ("writes", "room", "spooled"),
+    [
+        ((b"0123456789",), 100, b""),
+        ((b"01234", b"56789"), 100, b""),
+        ((b"01234", b"56789", b"a"), 100, b"0123456789a"),
+        ((b"0123456789abcdef", b"ghij"), 100, b"0123456789abcdefghij"),
+        ((b"0123456789abcdef", b"ghij"), 12, b"0123456789ab"),
+        ((b"0123", b"456789abcdef", b"ghij"), 18, b"0123456789abcdefgh"),
+    ],
+    ids=["fits", "fits in two", "one too many", "at once", "little room", "room ends later"],
+)
+def test_what_is_not_kept_whole_is_spooled_whole(
+    tmp_path: Path, writes: tuple[bytes, ...], room: int, spooled: bytes
+) -> None:
+    """From the first byte, as far as there is room; what fits costs nothing."""
+    source, sink = os.pipe()
+    file = tmp_path / "spool"
+    pump = Pump(source, 10, os.open(file, os.O_CREAT | os.O_WRONLY), room)
+    for data in writes:
+        feed((pump, sink), data)
+    pump.release()
+    os.close(sink)
+    assert file.read_bytes() == spooled
+    assert bytes(pump.head) == b"".join(writes)[:5]
+
+
+def test_a_spool_that_takes_nothing_is_let_go() -> None:
+    """The output is drained as ever."""
+    source, sink = os.pipe()
+    pump = Pump(source, 10, os.open("/dev/full", os.O_WRONLY), 100)
+    feed((pump, sink), b"x" * 50)
+    feed((pump, sink), b"y" * 50)
+    assert pump.dropped == 90
+    pump.release()
+    os.close(sink)
