@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from mtbot.agent.budget import Purse
+from mtbot.agent.circles import circling
 from mtbot.agent.context import Window
 from mtbot.domain.call import Outcome, Status, ToolSpec, Verdict
 from mtbot.domain.errors import ProviderError, ProviderKind
@@ -17,7 +18,6 @@ from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
 from mtbot.domain.ports import Names, Provider
 from mtbot.domain.record import Approval, ApprovalState, Via
 from mtbot.domain.turn import Address, Failed, Message, Parked, Reply, Role, ToolCall, TurnEnd, TurnState, surface
-from mtbot.gate import answers
 from mtbot.gate.gate import CallStopped, Done, Waiting
 
 _T = TypeVar("_T")
@@ -27,8 +27,6 @@ STOPPED = "(not run: the turn was stopped)"
 STOPPED_HERE = "(stopped by the person)"
 EMPTY = "The model gave no answer. Please try again, or say it differently."
 EMPTY_TRIES = 2
-IDLE_CALLS = 5
-"""So many calls in a row that came to nothing end the turn: the model has lost its way or looks for a way around."""
 
 _SENTENCES = {
     ProviderKind.AUTH: "The model refused my key. The owner can check it with `mtclaw doctor`.",
@@ -87,8 +85,9 @@ class Agent:
             if isinstance(calls_done, Parked):
                 return calls_done
             state = calls_done
-            if _idle_in_a_row(state) >= IDLE_CALLS:
-                return _said(state, "I stopped: nothing of what I tried could be run, again and again.")
+            circle = circling(state)
+            if circle:
+                return _said(state, circle)
             if state.step >= mind.max_steps:
                 text = f"I stopped after {mind.max_steps} steps without coming to an end. Say if I should go on."
                 return _said(state, text)
@@ -239,14 +238,3 @@ def _final(answer: ModelAnswer) -> str | None:
         cut = "The answer was cut off at the model's length limit"
         return f"{text}\n\n({cut}.)" if text else f"{cut} before it said anything."
     return text or None
-
-
-def _idle_in_a_row(state: TurnState) -> int:
-    """How many of the last calls, without a gap, came to nothing."""
-    count = 0
-    for message in reversed(state.messages):
-        if message.role is Role.TOOL:
-            if not answers.came_to_nothing(message.content):
-                break
-            count += 1
-    return count

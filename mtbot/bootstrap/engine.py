@@ -34,6 +34,7 @@ from mtbot.llm.fallback import Choice, Fallback
 from mtbot.llm.metering import Metered
 from mtbot.llm.openai import OpenAIProvider, Server
 from mtbot.policy.classify import question
+from mtbot.policy.limits import HourlyLimit
 from mtbot.policy.ruleset import Mode
 from mtbot.processes.children import RunnerChildren
 from mtbot.processes.confiner import Confiner
@@ -239,7 +240,8 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     guard = guard_of(loaded)
     confiner = Confiner(runner, guard)
     profiles = Profiles(Kit(loaded, RunnerChildren(runner, confiner), guard, providers.chain, stores.spending))
-    judges = Judges(office.desk, lambda: office.loaded.people, LiveClassifier(office.current, providers))
+    questions = HourlyLimit(loaded.settings.limits.questions_per_hour)
+    judges = Judges(office.desk, lambda: office.loaded.people, LiveClassifier(office.current, providers), questions)
     gate = Gate(
         profiles.gate,
         FactFinder(profiles.world(), confiner.ready),

@@ -33,6 +33,8 @@ from mtbot.gateway.lifecycle import Gateway, Parts, Service
 from mtbot.gateway.outputs import OutputDesk, OutputsFrame
 from mtbot.gateway.received import Received, Shelving
 from mtbot.gateway.status import Statuses, StatusFrame
+from mtbot.gateway.throttle import Throttle
+from mtbot.policy.limits import HourlyLimit
 from mtbot.tools.shelf import WorkspaceShelf
 
 if TYPE_CHECKING:
@@ -101,6 +103,7 @@ def build_gateway(engine: Engine) -> "Running":
         lambda: engine.loaded.people,
         engine.wake,
     )
+    intake.throttle = Throttle(HourlyLimit(engine.loaded.settings.limits.turns_per_hour), engine.loaded.clock)
     intake.presses.outputs = commands.outputs = OutputDesk(outputs_of(engine.loaded), outputs_frame)
     # a question in a terminal belongs to the process that shows it
     engine.recovery.serves = lambda address: address.surface is not SurfaceName.TERMINAL

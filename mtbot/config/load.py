@@ -15,6 +15,7 @@ from mtbot.config.budgets import BudgetSettings
 from mtbot.config.channels import BotSettings, ChannelsSettings
 from mtbot.config.checks import Parts, ScheduleProblem, check
 from mtbot.config.faults import empty_values, judge
+from mtbot.config.limits import LimitSettings
 from mtbot.config.overlay import Rewrite, profile_tree, short_forms, table
 from mtbot.config.problems import Problem, nearest, render_all
 from mtbot.config.regular_file import NotReadable, read_regular
@@ -147,6 +148,7 @@ class _Reader:
         audit = self._section("audit", AuditSettings)
         elevation = self._section("elevation", ElevationSettings)
         budgets = self._section("budgets", BudgetSettings)
+        limits = self._section("limits", LimitSettings)
         zone = find_zone(cron.timezone, environ) if cron else None
         parts = Parts(
             self.root,
@@ -164,10 +166,10 @@ class _Reader:
             schedule_problem=schedule_problem,
         )
         self.problems += check(parts)
-        if self.problems or None in (channels, cron, storage, log, audit, elevation, budgets, zone):
+        if self.problems or None in (channels, cron, storage, log, audit, elevation, budgets, limits, zone):
             return None
         assert channels and cron and storage and log  # noqa: PT018 - one fact, stated for the type checker
-        assert audit and elevation and budgets and zone  # noqa: PT018 - as above
+        assert audit and elevation and budgets and limits and zone  # noqa: PT018 - as above
         profiles = {name: profile for name, (profile, _) in parts.profiles.items()}
         return Settings(
             file=self.file,
@@ -183,6 +185,7 @@ class _Reader:
             audit=audit,
             elevation=elevation,
             budgets=budgets,
+            limits=limits,
             zone=zone,
             warnings=(*self.warnings, *_shell_warnings(profiles)),
         )

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from mtbot.config.budgets import BudgetSettings
 from mtbot.config.channels import ChannelsSettings
+from mtbot.config.limits import LimitSettings
 from mtbot.config.service import (
     AgentSettings,
     AuditSettings,
@@ -59,6 +60,7 @@ class Settings:
     audit: AuditSettings
     elevation: ElevationSettings
     budgets: BudgetSettings
+    limits: LimitSettings
     zone: ZoneInfo
     version: int = 1
     warnings: tuple[str, ...] = ()
@@ -121,3 +123,4 @@ class Top(Section):
     audit: AuditSettings = key({}, says="")
     elevation: ElevationSettings = key({}, says="")
     budgets: BudgetSettings = key({}, says="")
+    limits: LimitSettings = key({}, says="")

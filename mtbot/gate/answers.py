@@ -9,6 +9,7 @@ from mtbot.policy import elevation
 
 REFUSED = "Refused by policy"
 NOT_RUN = "Not run"
+DENIED = f"{NOT_RUN}: the person denied it"
 NO_SUCH_TOOL = "There is no tool"
 NOTHING_RUN = "Nothing was run"
 INVALID = "[Invalid]"
@@ -22,6 +23,11 @@ MAX_NAME = 64
 def came_to_nothing(answer: str) -> bool:
     """Whether a tool's answer is one of these, so that the call did nothing."""
     return answer.startswith((REFUSED, NOT_RUN, NO_SUCH_TOOL, NOTHING_RUN, INVALID))
+
+
+def was_denied(answer: str) -> bool:
+    """Whether a tool's answer says that a person turned the call down."""
+    return answer.startswith(DENIED)
 
 
 def _bare(reason: str) -> str:
@@ -53,7 +59,7 @@ def ruled_out(ruling: Ruling) -> str:
         if ruling.via is Via.STOP:
             return f"{NOT_RUN}: the person stopped this turn."
         said = f' They said: "{ruling.reason}"' if ruling.reason else ""
-        return f"{NOT_RUN}: the person denied it.{said} {_END}"
+        return f"{DENIED}.{said} {_END}"
     if ruling.state is ApprovalState.REVOKED:
         return f"{NOT_RUN}: the approval was revoked. {_END}"
     return f"{NOT_RUN}: nobody answered in time, so the request expired. {_END}"

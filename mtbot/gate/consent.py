@@ -6,7 +6,7 @@ every doubt about its answer asks a person.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from mtbot.approvals.card import too_long
 from mtbot.domain.call import Call, Decision, Facts, Outcome, Stage, Verdict
@@ -22,6 +22,7 @@ from mtbot.policy.classify import read_verdict
 from mtbot.policy.effects import Prepared
 from mtbot.policy.explain import card_lines, target_line
 from mtbot.policy.later import may_wait
+from mtbot.policy.limits import HourlyLimit
 from mtbot.policy.people import People, Say
 from mtbot.policy.ruleset import RuleSet
 from mtbot.redaction.display import display
@@ -39,11 +40,15 @@ class NotAsked:
 
 @dataclass(frozen=True, slots=True)
 class Judges:
-    """Whom consent turns to: the desk for people, the classifier for auto mode (None: there is none)."""
+    """Whom consent turns to: the desk for people, the classifier for auto mode (None: there is none).
+
+    ``questions`` is how many one person's turns may put.
+    """
 
     desk: Desk
     people: Callable[[], People]
     classifier: Classifier | None = None
+    questions: HourlyLimit = field(default_factory=lambda: HourlyLimit(0))
 
 
 class Consent:
@@ -53,6 +58,7 @@ class Consent:
         self._judges = judges
         self._log = log
         self._masker = masker
+        self._clock = clock
         self._events = Events(clock, masker)
 
     async def classify(self, call: Call, prepared: Prepared, facts: Facts, rules: RuleSet) -> Decision:
@@ -106,6 +112,11 @@ class Consent:
             reason = "no_approver"
             final = replace(decision, reason=f"{reason}: {decision.reason}")
             return await self._not_asked(call, facts, final, Word.EXPIRED, answers.nobody_to_ask(decision))
+        free = self._free_at(call)
+        if free is not None:
+            text = f"no more than {self._judges.questions.most} questions an hour, the next at {free}"
+            final = replace(decision, reason=f"too_many_questions: {text}")
+            return await self._not_asked(call, facts, final, Word.EXPIRED, answers.cannot_ask(text))
         lines = tuple(self._masker.mask(display(line)) for line in card_lines(prepared, facts))
         question = Question(
             call=call,
@@ -119,7 +130,16 @@ class Consent:
             owner_only=decision.owner_only,
             kept_days=prepared.spec.kept_days,
         )
-        return await self._judges.desk.ask(question, state)
+        asked = await self._judges.desk.ask(question, state)
+        if call.requester.user is not None:
+            self._judges.questions.count(call.requester.user, self._clock.now_ms())
+        return asked
+
+    def _free_at(self, call: Call) -> str | None:
+        """When the requester's turns may put a question again; None: now."""
+        who = call.requester.user
+        free = None if who is None else self._judges.questions.free_at(who, self._clock.now_ms())
+        return None if free is None else self._clock.clock_text(free)
 
     async def tell_refused(self, call: Call, line: str, decision: Decision) -> None:
         """Tell the people of an attended place what policy refused."""

@@ -34,6 +34,7 @@ from mtbot.gateway.edits import EditOffers
 from mtbot.gateway.lanes import Lanes, Offered
 from mtbot.gateway.presses import Presses
 from mtbot.gateway.received import FileMessages
+from mtbot.gateway.throttle import Throttle
 from mtbot.policy.people import Admission
 
 
@@ -64,6 +65,7 @@ class Intake:
         self.presses = Presses(desk, lanes, commands, stores.consents, self._answers, back)
         self.ignored: Counter[Admission] = Counter()
         self.edits: EditOffers | None = None
+        self.throttle: Throttle | None = None
         self.files = FileMessages(self._text, self._answers.say, self._done)
 
     def admits(self, inbound: Inbound) -> bool:
@@ -139,6 +141,11 @@ class Intake:
                 await self._done(inbound)
                 await self.presses.rule(inbound, approval, ApprovalState.DENIED, Via.REPLY, inbound.text)
                 return
+        kept_off = self.throttle.keeps_off(inbound, self._frame.people().owner) if self.throttle else None
+        if kept_off is not None:
+            await self._done(inbound)
+            await self._answers.say(inbound, kept_off)
+            return
         session = inbound.address.session
         offered = self._lanes.offer(session, inbound)
         if offered is Offered.KEPT:

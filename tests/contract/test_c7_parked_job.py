@@ -86,7 +86,9 @@ async def test_a_no_ends_the_run_without_the_model(tmp_path: Path) -> None:
         ident = await question(stage)
         assert (await last(stage)).waiting == ident
         await stage.telegram.say(CHIEF, None, f"/deny {ident} not in this house")
-        told = await stage.telegram.shown(CHIEF.id, f"#{ident} was denied (not in this house), nothing ran.")
+        told = await stage.telegram.shown(
+            CHIEF.id, f"#{ident} was denied (not in this house), nothing ran.", timeout=20
+        )
         assert "next: " in told.text
         run = await last(stage)
         assert (run.status, run.error) == (CronStatus.ERROR, f"#{ident} was denied (not in this house), nothing ran.")
@@ -105,8 +107,8 @@ async def test_nobody_answers_for_half_a_day(tmp_path: Path) -> None:
         assert (await last(stage)).waiting == ident
         stage.clock.skipped_ms += 120_000
         await stage.engine.recovery.look()
-        await stage.telegram.shown(CHIEF.id, f"#{ident} expired, nothing ran.")
-        closed = await stage.telegram.shown(CHIEF.id, "Expired ")
+        await stage.telegram.shown(CHIEF.id, f"#{ident} expired, nothing ran.", timeout=20)
+        closed = await stage.telegram.shown(CHIEF.id, "Expired ", timeout=20)
         assert closed.labels == ()
         assert (await last(stage)).status is CronStatus.ERROR
         assert len(stage.model.requests) == 1
@@ -131,7 +133,7 @@ async def test_the_next_firings_are_skipped_and_said_once(tmp_path: Path) -> Non
         await ran_once(stage, CHIEF.id)
         stage.clock.skipped_ms += 1000
         await stage.run_job()
-        await stage.telegram.shown(CHIEF.id, "Again.")
+        await stage.telegram.shown(CHIEF.id, "Again.", timeout=20)
         told = [text for text in stage.bot_texts() if f"still waits for an answer to #{ident}" in text]
         assert len(told) == 1
 
@@ -153,7 +155,7 @@ async def test_what_is_refused_by_night_does_not_wait_either(
     (tmp_path / "workspace" / ".env").write_text("precious\n")
     async with open_stage(tmp_path, (call(tool, arguments), say("Through.")), PARKS) as stage:
         await stage.run_job()
-        await stage.telegram.shown(CHIEF.id, "Through.")
+        await stage.telegram.shown(CHIEF.id, "Through.", timeout=20)
         assert not [text for text in stage.bot_texts() if "Run this on" in text]
         # root is refused to a job outright; the others have no approver there
         wanted = "denied_rule" if "sudo" in str(arguments) else "expired"
@@ -173,7 +175,7 @@ async def test_a_job_that_asks_no_more_is_allowed_nothing(tmp_path: Path, change
         before, after = ("on_ask: park", change) if change.startswith("on_ask") else ("name: nightly", change)
         stage.config.write_text(stage.config.read_text().replace(before, after))
         await stage.start()
-        await stage.telegram.shown(CHIEF.id, "not run")
+        await stage.telegram.shown(CHIEF.id, "not run", timeout=20)
         await stage.engine.lanes.settle((await last(stage)).session, 20)
         assert not (stage.workspace / "sentinel").exists()
         assert EventKind.STARTED not in {event.draft.kind for event in await stage.events()}

@@ -24,7 +24,7 @@ def prepare(directory: Path) -> None:
 async def run_it(stage: Stage) -> str:
     """Have the command approved and ended; the name of its output."""
     await stage.telegram.say(CHIEF, None, "count")
-    await stage.telegram.shown(CHIEF.id, "Run this on")
+    await stage.telegram.shown(CHIEF.id, "Run this on", timeout=20)
     await stage.telegram.press(CHIEF, "✅ Approve once", CHIEF.id)
     await stage.telegram.shown(CHIEF.id, "Counted.", timeout=20)
     result = stage.model.requests[-1].last_tool_result
@@ -46,11 +46,13 @@ async def test_the_whole_of_it_comes_on_request(tmp_path: Path) -> None:
     prepare(tmp_path)
     async with open_stage(tmp_path, [call("exec", {"command": LONG}), say("Counted.")], KEPT) as stage:
         ident = await run_it(stage)
-        await stage.telegram.wait_for(lambda sim: any("Whole output" in m.labels for m in sim.chat(CHIEF.id)))
+        await stage.telegram.wait_for(
+            lambda sim: any("Whole output" in m.labels for m in sim.chat(CHIEF.id)), timeout=20
+        )
         assert await stage.telegram.press(CHIEF, "Whole output", CHIEF.id) == "Coming as a file."
-        await stage.telegram.wait_for(lambda _: len(sent(stage)) == 1)
+        await stage.telegram.wait_for(lambda _: len(sent(stage)) == 1, timeout=20)
         await stage.telegram.say(CHIEF, None, f"/output {ident.lower()}")
-        await stage.telegram.wait_for(lambda _: len(sent(stage)) == 2)
+        await stage.telegram.wait_for(lambda _: len(sent(stage)) == 2, timeout=20)
         for name, data in sent(stage):
             assert name == f"output-{ident}.txt"
             check(data)
@@ -59,7 +61,7 @@ async def test_the_whole_of_it_comes_on_request(tmp_path: Path) -> None:
         check(said.out.removesuffix("\n").encode())
         for chat in (GROUP, None):
             await stage.telegram.say(DEPLOY, chat, f"/output {ident}")
-            await stage.telegram.shown(chat or DEPLOY.id, "That output is not kept here, or not any more.")
+            await stage.telegram.shown(chat or DEPLOY.id, "That output is not kept here, or not any more.", timeout=20)
         assert sent(stage, GROUP) == sent(stage, DEPLOY.id) == []
         (file,) = (tmp_path / "state" / "outputs").iterdir()
         assert file.stat().st_mode & 0o777 == 0o600
@@ -76,9 +78,9 @@ async def test_what_ran_by_a_rule_says_where_its_output_is(tmp_path: Path) -> No
         shown = await stage.telegram.shown(CHIEF.id, "Ran by rule: seq 1 6000 (/output ")
         ident = shown.text.partition("/output ")[2].rstrip(")")
         await stage.telegram.say(CHIEF, None, f"/output {ident}")
-        await stage.telegram.wait_for(lambda _: len(sent(stage)) == 1)
+        await stage.telegram.wait_for(lambda _: len(sent(stage)) == 1, timeout=20)
         await stage.telegram.say(CHIEF, None, "/output")
-        await stage.telegram.shown(CHIEF.id, "Which one? Say /output ID")
+        await stage.telegram.shown(CHIEF.id, "Which one? Say /output ID", timeout=20)
         pruned = await stage.cli("db", "prune")
         assert "whole outputs: 0 removed" in pruned.out
         os.utime(next((tmp_path / "state" / "outputs").iterdir()), (1, 1))
@@ -101,7 +103,7 @@ async def test_where_nothing_can_be_kept_the_command_is_none_the_worse(tmp_path:
             stage.config.write_text(stage.config.read_text().replace("storage: {dsn: state/mtclaw.db}", extra))
         await stage.start()
         await stage.telegram.say(CHIEF, None, "count")
-        await stage.telegram.shown(CHIEF.id, "Run this on")
+        await stage.telegram.shown(CHIEF.id, "Run this on", timeout=20)
         await stage.telegram.press(CHIEF, "✅ Approve once", CHIEF.id)
         await stage.telegram.shown(CHIEF.id, "Counted.", timeout=20)
         result = stage.model.requests[-1].last_tool_result

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from mtbot.agent.circles import IDLE_CALLS
 from mtbot.agent.context import ELIDED, Window
-from mtbot.agent.loop import CUT, EMPTY, IDLE_CALLS, STOPPED, close_open_calls, sentence
+from mtbot.agent.loop import CUT, EMPTY, STOPPED, close_open_calls, sentence
 from mtbot.domain.call import Outcome, Status
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.ids import ApprovalId, CallId
@@ -192,7 +193,7 @@ class TestLimits:
         "answer",
         [
             turned_down(),
-            turned_down("Not run: the person denied it."),
+            turned_down("Not run: nobody answered in time, so the request expired."),
             Done(Outcome(Status.REFUSED, MASK("There is no tool 'x' here, or it is switched off."))),
             Done(Outcome(Status.REFUSED, MASK("Nothing was run: exec: missing argument command."))),
         ],
@@ -215,7 +216,7 @@ class TestLimits:
     async def test_one_call_that_runs_begins_the_count_anew(self) -> None:
         """It is about a row without a gap."""
         gate = [turned_down()] * (IDLE_CALLS - 1) + [done()] + [turned_down()] * (IDLE_CALLS - 1)
-        here = scene(*[wants("a")] * len(gate), says("Done."), gate=gate)
+        here = scene(*(wants(f"a{number}") for number in range(len(gate))), says("Done."), gate=gate)
         end = await here.advance(begun())
         assert isinstance(end, Reply)
         assert end.text == "Done."

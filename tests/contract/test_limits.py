@@ -1,0 +1,50 @@
+"""One person's turns and questions have a limit over all chats; who meets it hears one clear sentence."""
+
+from pathlib import Path
+
+from mtbot.simulator.script import Rule, Rulebook, call, say
+from tests.contract.stage import CHIEF, DEPLOY, GROUP, Setting, open_stage
+
+HELLO = Rulebook((Rule("hello", (say("Hello yourself."),)),), say("Hm."))
+HOUR_MS = 3_600_000
+
+
+async def test_a_flood_of_messages_is_answered_by_one_sentence(tmp_path: Path) -> None:
+    """Counted over chats; commands still work, the owner goes on, and after an hour everybody does."""
+    setting = Setting(extra="limits: {turns_per_hour: 2}")
+    async with open_stage(tmp_path, HELLO, setting) as stage:
+        mention = f"@{stage.telegram.bot().account.person.username}"
+        for chat in (None, GROUP):
+            await stage.telegram.say(DEPLOY, chat, f"{mention} hello")
+            await stage.telegram.shown(chat or DEPLOY.id, "Hello yourself.", timeout=20)
+        for _ in range(4):
+            await stage.telegram.say(DEPLOY, GROUP, f"{mention} hello")
+        await stage.telegram.shown(GROUP, "You have asked 2 things within an hour", timeout=20)
+        await stage.telegram.say(DEPLOY, GROUP, "/whoami")
+        await stage.telegram.shown(GROUP, "You are Deploy", timeout=20)
+        told = [text for text in stage.bot_texts(GROUP) if "The next is free at" in text]
+        assert len(told) == 1
+        for _ in range(3):
+            await stage.telegram.say(CHIEF, None, "hello")
+        await stage.telegram.wait_for(
+            lambda sim: [m.text for m in sim.chat(CHIEF.id)].count("Hello yourself.") == 3, timeout=20
+        )
+        assert len(stage.model.requests) == 5
+        stage.clock.skipped_ms += HOUR_MS
+        last = await stage.telegram.say(DEPLOY, None, "hello")
+        await stage.telegram.shown(DEPLOY.id, "Hello yourself.", after=last, timeout=20)
+
+
+async def test_people_are_not_asked_without_end(tmp_path: Path) -> None:
+    """The model hears that there is a limit, the chat what was not run; the record has both."""
+    setting = Setting(extra="limits: {questions_per_hour: 1}")
+    steps = [call("exec", {"command": "touch a"}), call("exec", {"command": "touch b"}), say("Half done.")]
+    async with open_stage(tmp_path, steps, setting) as stage:
+        await stage.telegram.say(CHIEF, None, "make them")
+        await stage.telegram.shown(CHIEF.id, "Run this on", timeout=20)
+        await stage.telegram.press(CHIEF, "✅ Approve once", CHIEF.id)
+        await stage.telegram.shown(CHIEF.id, "Half done.", timeout=20)
+        assert "no more than 1 questions an hour, the next at " in stage.model.requests[-1].last_tool_result
+        await stage.telegram.shown(CHIEF.id, "Not run, nobody could be asked: touch b", timeout=20)
+        assert [(line.decision) for line in await stage.lines()] == ["approved", "expired"]
+        assert sorted(path.name for path in stage.workspace.iterdir()) == ["a"]
