@@ -251,8 +251,7 @@ def build_engine(office: Office, runner: Runner) -> Engine:
         loaded.redactor,
     )
     names = RandomNames()
-    board = Switchboard({}, _NoSigns())
-    gate.live = board
+    gate.live = board = Switchboard({}, _NoSigns())
     turns = Turns(
         Agent(gate, profiles.mind, names),
         TurnStores(stores.history, stores.consents, stores.leases, stores.inbox, stores.host_runs),

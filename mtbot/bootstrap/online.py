@@ -83,7 +83,21 @@ def build_gateway(engine: Engine) -> "Running":
         engine.loaded.clock, engine.loaded.redactor, ways, RandomNames().token, engine.wake, intake.admits
     )
     intake.edits = EditOffers(stores.edits, stores.inbox, engine.lanes, edit_frame)
-    intake.files.received = Received(
+    intake.files.received = _received(engine, ways)
+    intake.presses.turn_of, running.statuses = statuses.place_of, statuses
+    running.intake, running.commands = intake, commands
+    running.bots = Bots(engine, ways, intake, commands)
+    running.scheduler = build_scheduler(engine)
+    intake.throttle = Throttle(HourlyLimit(engine.loaded.settings.limits.turns_per_hour), clock)
+    intake.presses.outputs = commands.outputs = _output_desk(engine)
+    # a question in a terminal belongs to the process that shows it
+    engine.recovery.serves = lambda address: address.surface is not SurfaceName.TERMINAL
+    return running
+
+
+def _received(engine: Engine, ways: BotWays) -> Received:
+    clock = engine.loaded.clock
+    return Received(
         Shelving(
             ways,
             WorkspaceShelf(lambda address: engine.profiles.of(address).settings.agent.workspace),
@@ -91,23 +105,12 @@ def build_gateway(engine: Engine) -> "Running":
             lambda: clock.date(clock.now_ms()),
         )
     )
-    intake.presses.turn_of, running.statuses = statuses.place_of, statuses
-    running.intake, running.commands = intake, commands
-    running.bots = Bots(engine, ways, intake, commands)
-    running.scheduler = build_scheduler(engine)
-    outputs_frame = OutputsFrame(
-        stores.trail,
-        stores.outbox,
-        engine.loaded.clock,
-        engine.loaded.redactor,
-        lambda: engine.loaded.people,
-        engine.wake,
-    )
-    intake.throttle = Throttle(HourlyLimit(engine.loaded.settings.limits.turns_per_hour), engine.loaded.clock)
-    intake.presses.outputs = commands.outputs = OutputDesk(outputs_of(engine.loaded), outputs_frame)
-    # a question in a terminal belongs to the process that shows it
-    engine.recovery.serves = lambda address: address.surface is not SurfaceName.TERMINAL
-    return running
+
+
+def _output_desk(engine: Engine) -> OutputDesk:
+    loaded, stores = engine.loaded, engine.office.stores
+    frame = OutputsFrame(stores.trail, stores.outbox, loaded.clock, loaded.redactor, lambda: loaded.people, engine.wake)
+    return OutputDesk(outputs_of(loaded), frame)
 
 
 def _status_frame(engine: Engine) -> StatusFrame:
