@@ -109,7 +109,9 @@ def _received(engine: Engine, ways: BotWays) -> Received:
 
 def _output_desk(engine: Engine) -> OutputDesk:
     loaded, stores = engine.loaded, engine.office.stores
-    frame = OutputsFrame(stores.trail, stores.outbox, loaded.clock, loaded.redactor, lambda: loaded.people, engine.wake)
+    frame = OutputsFrame(
+        stores.trail, stores.outbox, loaded.clock, loaded.redactor, lambda: engine.loaded.people, engine.wake
+    )
     return OutputDesk(outputs_of(loaded), frame)
 
 

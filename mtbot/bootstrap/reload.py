@@ -27,6 +27,7 @@ _AT_START = {
     "log": "log",
     "audit": "audit",
     "cron": "cron",
+    "limits": "limits",
     "zone": "cron.timezone",
 }
 """Fields of Settings that only a start reads, and the keys of theirs that a person knows."""
