@@ -244,12 +244,6 @@ class TestRulings:
         choices = CARDS.ended(approval(), "Review", outcome).choices
         assert [(one.label, one.data) for one in choices] == [("Whole output", "out.tok")]
 
-    def test_a_yes_that_was_taken_back_says_so(self) -> None:
-        """Its turn was stopped before it began."""
-        card = CARDS.taken_back(approval(), "Chief", START + MINUTE)
-        assert [str(line) for line in card.lines] == ["⏹ Stopped by Chief 19:07, nothing ran"]
-        assert card.choices == ()
-
 
 class TestRefusals:
     """What policy refused, for the people of the chat."""
