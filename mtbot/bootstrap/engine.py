@@ -14,6 +14,7 @@ from mtbot.bootstrap.profiles import Kit, Profiles
 from mtbot.bootstrap.sending import Put
 from mtbot.bootstrap.system import RandomNames
 from mtbot.config.secrets import Secret
+from mtbot.config.service import Api
 from mtbot.config.settings import ModelRef, Settings
 from mtbot.domain.errors import ConfigError, ProviderError, ProviderKind
 from mtbot.domain.ids import BotName, CallId, ChatId, SafeText, SessionId
@@ -29,10 +30,12 @@ from mtbot.gateway.outbox import Mail, OutboxWorker
 from mtbot.gateway.places import Places, PlaceStores
 from mtbot.gateway.recovery import Leftovers, Recovery
 from mtbot.gateway.turns import TurnFrame, Turns, TurnStores
+from mtbot.llm.anthropic import AnthropicProvider
 from mtbot.llm.classifier import ModelClassifier
 from mtbot.llm.fallback import Choice, Fallback
+from mtbot.llm.http import HttpProvider, Server
 from mtbot.llm.metering import Metered
-from mtbot.llm.openai import OpenAIProvider, Server
+from mtbot.llm.openai import OpenAIProvider
 from mtbot.policy.classify import question
 from mtbot.policy.limits import HourlyLimit
 from mtbot.policy.ruleset import Mode
@@ -60,17 +63,18 @@ class Providers:
         self._settings = settings
         self._secrets = secrets
         self._missing = missing
-        self._open: dict[tuple[str, int], OpenAIProvider] = {}
+        self._open: dict[tuple[str, int], HttpProvider] = {}
         self._chains: dict[tuple[ModelRef, ...], Provider] = {}
 
-    def get(self, name: str, *, retries: int | None = None) -> OpenAIProvider:
+    def get(self, name: str, *, retries: int | None = None) -> HttpProvider:
         """The client of the provider called ``name``. ConfigError if its key cannot be had."""
         settings = self._settings.providers[name]
         tries = settings.max_retries if retries is None else retries
         if (name, tries) not in self._open:
             key = self._key(name)
             server = Server(settings.base_url, key, settings.timeout, tries)
-            self._open[name, tries] = OpenAIProvider(server, mask=self._mask)
+            client = AnthropicProvider if settings.api is Api.ANTHROPIC else OpenAIProvider
+            self._open[name, tries] = client(server, mask=self._mask)
         return self._open[name, tries]
 
     def chain(self, refs: tuple[ModelRef, ...]) -> Provider:

@@ -61,18 +61,41 @@ class AgentSettings(Section):
     )
 
 
+class Api(StrEnum):
+    """What a model server speaks."""
+
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
+
+
+BASE_URLS: Final = {Api.OPENAI: "https://api.openai.com/v1", Api.ANTHROPIC: "https://api.anthropic.com/v1"}
+"""Where the servers of those who made the protocols are."""
+
+
 class ProviderSettings(Section):
-    """A server that speaks the chat completions protocol."""
+    """A server that speaks chat completions, or Anthropic's Messages API."""
+
+    api: Api = key(Api.OPENAI, says="Protocol: openai is chat completions, anthropic the Messages API.")
 
     api_key_env: EnvName | None = key(
         None, says='Environment variable that holds the key; it wins over the file. "" means no key.'
     )
     api_key_file: OptionalPath = key(None, says="File that holds the key and nothing else.")
     api_key: NoSecret = key("", exclude=True, says="Exists only to refuse a key that was written here.")
-    base_url: Url = key("https://api.openai.com/v1", says="Address below which /chat/completions lies.")
+    base_url: Url = key(
+        BASE_URLS[Api.OPENAI],
+        says="Address below which /chat/completions or /messages lies; for anthropic its own server is the default.",
+    )
     timeout: Annotated[float, duration("1h")] = key("120s", says="Longest wait for one answer.")
     max_retries: Annotated[int, whole(0, 10)] = key(3, says="How often a failed request is sent again.")
     prices: Mapping[Word, PriceSettings] = key({}, says="Prices by model, in budgets.currency; see budgets.")
+
+    @field_validator("base_url")
+    @classmethod
+    def _of_the_api(cls, value: str, info: ValidationInfo) -> str:
+        """The default of the protocol where none is named."""
+        api = info.data.get("api", Api.OPENAI)
+        return BASE_URLS[api] if value == cls.model_fields["base_url"].default else value
 
     def key_ref(self, name: str) -> SecretRef:
         """Where the key of this provider, which is called ``name``, is to be found."""

@@ -16,7 +16,9 @@ _TOO_MUCH = re.compile(
     r"context[ _](?:length|size|window|limit)|maximum context|exceed_context|prompt is too long"
     r"|too many (?:input |prompt )?tokens|token count .{0,40}exceeds|reduce the length of the messages"
 )
-_USED_UP = re.compile(r"insufficient_quota|exceeded your current quota|billing|insufficient (?:credits|balance|funds)")
+_USED_UP = re.compile(
+    r"insufficient_quota|exceeded your current quota|billing|insufficient (?:credits|balance|funds)|credit balance is too low"
+)
 _PASSING = frozenset({408, 409, 425})
 
 

@@ -355,3 +355,13 @@ def test_what_only_the_owner_may_approve_needs_an_owner(tmp_path: Path) -> None:
     """Otherwise nobody could."""
     said = fault(tmp_path, "elevation.chat", "elevation: {chat: [[sudo, id]]}")
     assert said == "lists what only the owner may approve, but no owner is named"
+
+
+def test_the_address_follows_the_protocol(tmp_path: Path) -> None:
+    """Unless one is named."""
+    both = (
+        "providers: {a: {api: anthropic, api_key_env: K}, b: {api: anthropic, api_key_env: L, base_url: 'http://x/v1'}}"
+    )
+    settings = read(tmp_path, f"{REST}{both}\nagent: {{model: a/m}}")
+    assert [settings.providers[name].base_url for name in "ab"] == ["https://api.anthropic.com/v1", "http://x/v1"]
+    assert "must be one of openai, anthropic" in fault(tmp_path, "openai.api", "openai: {api: antropic}")

@@ -10,7 +10,7 @@ from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.ids import CallId
 from mtbot.domain.model import ModelRequest
 from mtbot.domain.turn import Message, Role, ToolCall
-from mtbot.llm import openai
+from mtbot.llm import http
 from mtbot.llm.openai import OpenAIProvider, Server
 
 ASK = ModelRequest("m", (Message(Role.USER, "hello"),))
@@ -71,14 +71,14 @@ async def test_an_answer_that_never_ends_is_too_slow_or_too_large(monkeypatch: p
     """Dripping bytes do not extend the time-out, and a flood is not kept."""
     error = await failing(lambda _: httpx.Response(200, content=endless(0.001)), timeout=0.05)
     assert (error.kind, error.message) == (ProviderKind.TIMEOUT, "no answer within 0.05 s")
-    monkeypatch.setattr(openai, "MAX_ANSWER", 5000)
+    monkeypatch.setattr(http, "MAX_ANSWER", 5000)
     error = await failing(lambda _: httpx.Response(200, content=endless(0)))
     assert (error.kind, error.message) == (ProviderKind.GARBLED, "the answer is too large")
 
 
 async def test_an_error_that_never_ends_is_read_as_far_as_it_matters(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its status is known by then."""
-    monkeypatch.setattr(openai, "MAX_ERROR", 3000)
+    monkeypatch.setattr(http, "MAX_ERROR", 3000)
     error = await failing(lambda _: httpx.Response(503, content=endless(0)))
     assert (error.kind, error.status) == (ProviderKind.TRANSIENT, 503)
 
