@@ -225,6 +225,7 @@ def _encoded(body: dict[str, object] | None) -> bytes | None:
 
 
 def read_json(text: bytes) -> object:
+    """The value of a JSON text. ProviderError if it is none."""
     try:
         body: object = json.loads(text)
     except (ValueError, RecursionError) as error:
