@@ -7,7 +7,6 @@ from importlib import metadata
 
 from mtbot.bootstrap.offline import place_of
 from mtbot.bootstrap.online import Running
-from mtbot.bootstrap.reload import Reloader
 from mtbot.bootstrap.system import short_host, user_name
 from mtbot.control.peer import Watch
 from mtbot.control.server import ControlServer
@@ -25,7 +24,7 @@ LINE = 200
 def build_control(running: Running) -> ControlServer:
     """The server for ``running``; it listens while it is run."""
     engine = running.engine
-    status, reloader = Status(running), Reloader(engine)
+    status, reloader = Status(running), running.reloader
 
     def resume(row: Approval) -> bool:
         if not engine.recovery.serves(row.address):

@@ -14,23 +14,26 @@ from mtbot.bootstrap.chores import daily_of
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded
 from mtbot.bootstrap.outputs import outputs_of
+from mtbot.bootstrap.reload import Reloader
 from mtbot.bootstrap.sending import job_bot
 from mtbot.bootstrap.system import RandomNames, short_host, user_name
 from mtbot.bootstrap.trash import keeper_of
 from mtbot.config.service import JobSettings, SessionKind
 from mtbot.domain.errors import StateError
 from mtbot.domain.ids import BotName
+from mtbot.domain.live import Verbosity
 from mtbot.domain.record import InboxRow
-from mtbot.domain.turn import Inbound, SurfaceName
+from mtbot.domain.turn import Address, Inbound, SurfaceName
 from mtbot.gate.facts import FactFinder
 from mtbot.gate.undo import Ground, TrashKeeper
 from mtbot.gateway.answers import IntakeFrame
-from mtbot.gateway.commands import About, Commands
+from mtbot.gateway.commands import About, Command, Commands
 from mtbot.gateway.cut_off import CutOffs, NoticeFrame
 from mtbot.gateway.edits import EditFrame, EditOffers
 from mtbot.gateway.intake import Intake, IntakeStores
 from mtbot.gateway.lifecycle import Gateway, Parts, Service
 from mtbot.gateway.outputs import OutputDesk, OutputsFrame
+from mtbot.gateway.pairing import Pairer, PairFrame
 from mtbot.gateway.received import Received, Shelving
 from mtbot.gateway.status import Statuses, StatusFrame
 from mtbot.gateway.throttle import Throttle
@@ -84,6 +87,9 @@ def build_gateway(engine: Engine) -> "Running":
     )
     intake.edits = EditOffers(stores.edits, stores.inbox, engine.lanes, edit_frame)
     intake.files.received = _received(engine, ways)
+    running.reloader = Reloader(engine)
+    intake.pairer = running.pairer = _pairer(engine, running.reloader)
+    commands.add(Command("pair", "", running.pairer.listed, frozenset()))
     intake.presses.turn_of, running.statuses = statuses.place_of, statuses
     running.intake, running.commands = intake, commands
     running.bots = Bots(engine, ways, intake, commands)
@@ -115,15 +121,28 @@ def _output_desk(engine: Engine) -> OutputDesk:
     return OutputDesk(outputs_of(loaded), frame)
 
 
+def _pairer(engine: Engine, reloader: Reloader) -> Pairer:
+    async def reload() -> None:
+        await reloader.reload()
+
+    loaded, stores = engine.loaded, engine.office.stores
+    frame = PairFrame(loaded.clock, loaded.redactor, lambda: engine.loaded.people, reload, engine.wake)
+    return Pairer(stores.pairings, stores.outbox, frame)
+
+
+def _verbosity(engine: Engine, address: Address) -> Verbosity:
+    bot = engine.loaded.settings.channels.telegram.bots.get(address.bot)
+    return Verbosity.QUIET if bot is None else bot.verbosity
+
+
 def _status_frame(engine: Engine) -> StatusFrame:
-    bots = engine.loaded.settings.channels.telegram.bots
     return StatusFrame(
         engine.office.cards,
         lambda: engine.loaded.people,
         engine.tail,
         time.monotonic,
         RandomNames().token,
-        lambda address: bots[address.bot].verbosity,
+        lambda address: _verbosity(engine, address),
     )
 
 
@@ -134,6 +153,8 @@ class Running:
     commands: Commands
     bots: Bots
     statuses: Statuses
+    pairer: Pairer
+    reloader: Reloader
     trash: TrashKeeper
     scheduler: "Scheduler"
 
@@ -244,6 +265,7 @@ class Running:
     async def _close(self) -> None:
         await self.scheduler.close()
         self.intake.files.close()
+        await self.pairer.close()
         await self.statuses.close(STATUS_SECONDS)
         for bot in self._ways.bots.values():
             await bot.transport.close()

@@ -16,6 +16,7 @@ from mtbot.storage.inbox import InboxStore
 from mtbot.storage.leases import LeaseStore
 from mtbot.storage.maintenance import Maintenance
 from mtbot.storage.outbox import OutboxStore
+from mtbot.storage.pairing import PairingStore
 from mtbot.storage.spending import SpendingStore
 from mtbot.storage.trail import Trail
 
@@ -33,6 +34,7 @@ class Stores:
     cron_runs: CronRunStore
     edits: EditStore
     chats: ChatStore
+    pairings: PairingStore
     spending: SpendingStore
     host_runs: HostRunStore
 
@@ -51,6 +53,7 @@ def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
         cron_runs=CronRunStore(db),
         edits=EditStore(db),
         chats=ChatStore(db, mask),
+        pairings=PairingStore(db),
         spending=SpendingStore(db),
         host_runs=HostRunStore(db, chain, consents, mask),
     )

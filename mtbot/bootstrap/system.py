@@ -43,6 +43,11 @@ class SystemClock:
         return day if at.year == datetime.fromtimestamp(self.now_ms() / 1000, self._zone).year else f"{day} {at.year}"
 
 
+def code_of_letters(length: int) -> str:
+    """Random characters that nobody mixes up, about four and a half bits each."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
+
+
 class RandomNames:
     """Identifiers from the system's random source."""
 

@@ -44,6 +44,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("sessions", "mtbot.cli.sessions", "sessions", "Conversations: list, show, rm."),
     Verb("usage", "mtbot.cli.usage", "usage", "What models cost, by day and person."),
     Verb("trash", "mtbot.cli.trash", "trash", "What the tools took away: list, restore, empty."),
+    Verb("pair", "mtbot.cli.pair", "pair", "Let somebody speak to a bot, by a code that this host shows."),
     Verb("policy", "mtbot.cli.policy", "policy", "What would happen to a command, and why."),
     Verb("config", "mtbot.cli.config", "config", "The configuration: path, show, validate, reference."),
     Verb("demo", "mtbot.cli.demo", "demo", "The whole bot on this machine, without Telegram or a model.", spawns=True),

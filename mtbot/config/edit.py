@@ -24,12 +24,36 @@ def add_to_list(file: Path, keys: Sequence[str], entry: str | dict[str, object],
     ``check`` loads a candidate file and raises ConfigError if it cannot be used. ConfigError if the file is no mapping
     there, StateError-like OSErrors pass through.
     """
-    yaml = _yaml()
+    root = _read(file)
+    _list_at(root, keys, file).append(_flow(entry))
+    _write(file, root, check)
+
+
+def add_person(file: Path, name: str, user: int, bot: str, check: Check) -> None:
+    """Write a person into ``people`` and onto the list of a bot, both or nothing. ConfigError, and OSErrors pass through."""
+    root = _mapping(_read(file), "people", file)
+    if root.get("people") is None:
+        root["people"] = CommentedMap()
+    named = _mapping(root["people"], name, file)
+    if name in named:
+        raise ConfigError((f"{file}: people: there is a {name} already",))
+    named[name] = user
+    telegram = root.get("channels", {}).get("telegram", {})
+    place = ("channels", "telegram", "bots", bot) if telegram.get("bots") else ("channels", "telegram")
+    _list_at(root, (*place, "allow_from"), file).append(name)
+    _write(file, root, check)
+
+
+def _read(file: Path) -> object:
     try:
-        document = yaml.load(file.read_text(encoding="utf-8"))
+        document = _yaml().load(file.read_text(encoding="utf-8"))
     except YAMLError as error:
         raise ConfigError((f"{file}: cannot be edited: {str(error).splitlines()[0]}",)) from error
-    root = document if document is not None else CommentedMap()
+    return document if document is not None else CommentedMap()
+
+
+def _list_at(root: object, keys: Sequence[str], file: Path) -> CommentedSeq:
+    """The list at that place, made if it is missing."""
     place = _mapping(root, keys[0], file)
     for key, following in pairwise(keys):
         if place.get(key) is None:
@@ -40,9 +64,12 @@ def add_to_list(file: Path, keys: Sequence[str], entry: str | dict[str, object],
         listed = place[keys[-1]] = CommentedSeq()
     if not isinstance(listed, CommentedSeq):
         raise ConfigError((f"{file}: {keys[-1]} is not a list",))
-    listed.append(_flow(entry))
+    return listed
+
+
+def _write(file: Path, root: object, check: Check) -> None:
     stream = io.StringIO()
-    yaml.dump(root, stream)
+    _yaml().dump(root, stream)
     _replace(file, stream.getvalue(), check)
 
 

@@ -32,6 +32,7 @@ from mtbot.gateway.answers import Answers, IntakeFrame
 from mtbot.gateway.commands import Commands
 from mtbot.gateway.edits import EditOffers
 from mtbot.gateway.lanes import Lanes, Offered
+from mtbot.gateway.pairing import Pairer
 from mtbot.gateway.presses import Presses
 from mtbot.gateway.received import FileMessages
 from mtbot.gateway.throttle import Throttle
@@ -51,7 +52,7 @@ class Intake:
     """Takes in one inbound at a time.
 
     ``presses`` acts on buttons, ``edits`` deals with edited messages, ``files`` has those of a message kept
-    before a turn begins with it.
+    before a turn begins with it; ``pairer`` knows what becomes of a code that a stranger sends.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Intake:
         self.ignored: Counter[Admission] = Counter()
         self.edits: EditOffers | None = None
         self.throttle: Throttle | None = None
+        self.pairer: Pairer | None = None
         self.files = FileMessages(self._text, self._answers.say, self._done)
 
     def admits(self, inbound: Inbound) -> bool:
@@ -129,6 +131,8 @@ class Intake:
         self.ignored[admission] += 1
         if inbound.kind is InboundKind.PRESS:
             await self._answers.note(inbound, "You are not on the list of this chat.")
+        if admission is Admission.MAY_PAIR and self.pairer is not None:
+            await self._answers.say(inbound, await self.pairer.stranger(inbound))
         if admission is Admission.UNKNOWN_GROUP:
             await self._frame.places.stranger(inbound.address.bot, inbound.address.chat)
 

@@ -30,6 +30,7 @@ OWN_COMMANDS = frozenset(
         "output",
         "sessions",
         "usage",
+        "pair",
     ]
 )
 """Commands that a listed person may use bare in a group that wants a mention."""
@@ -83,13 +84,14 @@ class JobPeople:
 
 
 class Admission(StrEnum):
-    """What becomes of an inbound."""
+    """What becomes of an inbound. MAY_PAIR: somebody who is not listed, with a code in their own chat; nothing else."""
 
     ADMIT = "admit"
     NOT_LISTED = "not_listed"
     NOT_ADDRESSED = "not_addressed"
     UNKNOWN_GROUP = "unknown_group"
     IMPERSONAL = "impersonal"
+    MAY_PAIR = "may_pair"
 
 
 class Say(StrEnum):
@@ -163,7 +165,10 @@ class People:
         if bot is None:
             return Admission.NOT_LISTED
         if inbound.address.surface is SurfaceName.PRIVATE:
-            return Admission.ADMIT if user in bot.allow else Admission.NOT_LISTED
+            if user in bot.allow:
+                return Admission.ADMIT
+            pairs = inbound.kind is InboundKind.COMMAND and inbound.command == "pair"
+            return Admission.MAY_PAIR if pairs else Admission.NOT_LISTED
         group = bot.groups.get(inbound.address.chat, bot.anywhere)
         if group is None:
             return Admission.UNKNOWN_GROUP

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mtbot.config.edit import add_to_list
+from mtbot.config.edit import add_person, add_to_list
 from mtbot.domain.errors import ConfigError
 
 BEFORE = """\
@@ -77,3 +77,53 @@ def test_a_file_of_another_shape_is_an_error(tmp_path: Path, text: str, said: st
     with pytest.raises(ConfigError, match=said):
         add_to_list(file, ("tools", "exec", "allow"), "x", check_nothing)
     assert file.read_text() == text
+
+
+SHORT = """\
+version: 1
+people: {chief: 1001}  # us
+channels:
+  telegram:
+    allow_from: [chief]  # who may speak
+"""
+LONG = """\
+people:
+  chief: 1001
+channels:
+  telegram:
+    bots:
+      ops: {token_file: t, allow_from: [chief]}
+      other: {token_file: o}
+"""
+
+
+def test_a_person_is_named_and_put_on_the_list_of_a_bot(tmp_path: Path) -> None:
+    """In the short form, in that of several bots, and where there was no list yet; comments stay."""
+    file = written(tmp_path, SHORT)
+    add_person(file, "deploy", 1002, "main", check_nothing)
+    wanted = SHORT.replace("1001}", "1001, deploy: 1002}").replace("[chief]", "[chief, deploy]")
+    assert file.read_text().replace(" #", "  #").replace("   #", "  #") == wanted  # a comment may move by a column
+    file = written(tmp_path, LONG)
+    add_person(file, "deploy", 1002, "ops", check_nothing)
+    changed = LONG.replace("  chief: 1001", "  chief: 1001\n  deploy: 1002")
+    assert file.read_text() == changed.replace("[chief]", "[chief, deploy]")
+    add_person(file, "review", 1003, "other", check_nothing)
+    assert "other: {token_file: o, allow_from: [review]}" in file.read_text().replace("\n", " ").replace("  ", "")
+
+
+def test_a_person_who_is_there_already_or_would_break_the_file_changes_nothing(tmp_path: Path) -> None:
+    """Neither half is written."""
+    file = written(tmp_path, SHORT)
+    with pytest.raises(ConfigError, match="there is a chief already"):
+        add_person(file, "chief", 5, "main", check_nothing)
+
+    def refuse(_file: Path) -> None:
+        raise ConfigError(("no",))
+
+    with pytest.raises(ConfigError, match="no"):
+        add_person(file, "deploy", 5, "main", refuse)
+    assert file.read_text() == SHORT
+    for text in ("people: [a]\n", "- a\n"):
+        file = written(tmp_path, text)
+        with pytest.raises(ConfigError):
+            add_person(file, "deploy", 5, "main", check_nothing)
