@@ -177,6 +177,8 @@ class Agent:
         state = replace(state.answer(str(outcome.text)), tainted=state.tainted or outcome.tainted)
         if decision is None or done.asked:
             return state
+        if outcome.status is not Status.REFUSED and decision.grant is not None:
+            return replace(state, granted=(*state.granted, f"{shown} (#{decision.grant.id})"))
         if outcome.status is not Status.REFUSED and decision.verdict is Verdict.RUN:
             return replace(state, ran=(*state.ran, shown))
         if outcome.status is not Status.REFUSED:

@@ -12,7 +12,7 @@ from mtbot.domain.call import UNCONTAINED, Decision, Outcome, Status
 from mtbot.domain.ids import ApprovalId, SafeText
 from mtbot.domain.ports import Clock, Masker, Question
 from mtbot.domain.process import CONTAINED, HOST
-from mtbot.domain.record import Approval, ApprovalState, Card, CardKind, Choice, ChoiceAction, Ruling, Via
+from mtbot.domain.record import Approval, ApprovalState, Card, CardKind, Choice, ChoiceAction, Offer, Ruling, Via
 from mtbot.domain.turn import surface
 from mtbot.redaction.display import display
 
@@ -109,12 +109,13 @@ class Cards:
         lines = tuple(self._lines(asked, approval, expires_ms, names, at_host=at_host))
         body, attachment = self._body(asked, MAX_MESSAGE - utf16("\n".join((headed, *lines))) - 2)
         approve = (Choice("✅ Approve once", ChoiceAction.APPROVE, token),) if at_host else ()
+        lasting = () if asked.offer is None else (lasting_choice(asked.offer, token),)
         return Card(
             CardKind.QUESTION,
             headed,
             body,
             lines,
-            (*approve, Choice("🚫 Deny", ChoiceAction.DENY, token)),
+            (*approve, *lasting, Choice("🚫 Deny", ChoiceAction.DENY, token)),
             attachment=attachment,
         )
 
@@ -194,7 +195,8 @@ class Cards:
         """The question after a ruling: how it was decided in place of the lines."""
         at, decider = self._clock.clock_text(ruling.at_ms), _cut(_seen(decider), MAX_NAME)
         if ruling.state is ApprovalState.APPROVED:
-            return approval.card.closed(self._line(f"✅ Approved once by {decider} {at}"))
+            said = f"✅ Approved {_for_how_long(ruling)} by {decider} {at}"
+            return approval.card.closed(self._line(said), *self._lasting(ruling))
         if ruling.state is ApprovalState.DENIED:
             said = f': "{_cut(_seen(self._masker.mask(ruling.reason)), MAX_REASON)}"' if ruling.reason else ""
             word = "⏹ Stopped" if ruling.via is Via.STOP else "🚫 Denied"
@@ -213,7 +215,8 @@ class Cards:
         choices = (Choice("↩ Undo", ChoiceAction.UNDO, approval.token),) if outcome.undo else ()
         if outcome.whole:
             choices = (*choices, Choice("Whole output", ChoiceAction.OUTPUT, approval.token))
-        return approval.card.closed(self._approved(approval, decider, how or ending(outcome)), choices=choices)
+        said = self._approved(approval, decider, how or ending(outcome))
+        return approval.card.closed(said, *self._lasting(approval.ruling), choices=choices)
 
     def running(self, approval: Approval, decider: str, seconds: float, wrote: str, stop: str) -> Card:
         """The question while its call runs: for how long, what it last ``wrote``, and a button if ``stop`` is a token."""
@@ -238,7 +241,21 @@ class Cards:
 
     def _approved(self, approval: Approval, decider: str, how: str) -> SafeText:
         at = self._clock.clock_text(approval.ruling.at_ms) if approval.ruling else ""
-        return self._line(f"✅ Approved once by {_cut(_seen(decider), MAX_NAME)} {at} · {how}")
+        how_long = _for_how_long(approval.ruling)
+        return self._line(f"✅ Approved {how_long} by {_cut(_seen(decider), MAX_NAME)} {at} · {how}")
+
+    def _lasting(self, ruling: Ruling | None) -> tuple[SafeText, ...]:
+        """What a yes that lasts means from here on, and how it ends."""
+        if ruling is None or not ruling.lasts_ms:
+            return ()
+        until = self._clock.clock_text(ruling.at_ms + ruling.lasts_ms)
+        return (
+            self._line(f"Until {until} exactly this runs here again unasked, for the same person · /grants ends it"),
+        )
+
+    def line(self, text: str) -> SafeText:
+        """One line of a card: masked, at most MAX_LINE characters."""
+        return self._line(text)
 
     def _line(self, text: str) -> SafeText:
         """One line: masked, at most MAX_LINE characters."""
@@ -247,6 +264,15 @@ class Cards:
 
 def _stop(token: str) -> tuple[Choice, ...]:
     return (Choice("⏹ Stop", ChoiceAction.STOP, token),) if token else ()
+
+
+def lasting_choice(offer: Offer, token: str) -> Choice:
+    """The button that gives a yes for a while."""
+    return Choice(f"✅ Approve for {_span(offer.ms)}", ChoiceAction.GRANT, token)
+
+
+def _for_how_long(ruling: Ruling | None) -> str:
+    return f"for {_span(ruling.lasts_ms)}" if ruling is not None and ruling.lasts_ms else "once"
 
 
 def _seen(words: str) -> str:

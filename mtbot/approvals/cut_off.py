@@ -6,6 +6,7 @@ and ask for the command anyway, and asking again is a request like any other.
 
 from collections.abc import Callable, Sequence
 
+from mtbot.domain.call import Stage
 from mtbot.domain.ids import ChatId, SafeText
 from mtbot.domain.ports import Clock, Masker
 from mtbot.domain.record import Approval, AuditEvent, Card, CardKind, Choice, ChoiceAction, EventKind, Via
@@ -116,6 +117,8 @@ class CutOffCards:
         parts = []
         if draft.approval is not None:
             parts += [f"#{draft.approval}", f"approved by {self._who(draft.decider)}"]
+        elif draft.stage == Stage.GRANT:
+            parts += [f"by {draft.rule}", f"approved by {self._who(draft.decider)}"]
         elif draft.via is Via.CLASSIFIER:
             parts.append("passed by the classifier")
         else:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from mtbot.approvals.card import Cards
+from mtbot.approvals.grants import GrantDesk
 from mtbot.domain.call import Call, Decision, Outcome
 from mtbot.domain.errors import (
     AlreadyDecided,
@@ -19,6 +20,7 @@ from mtbot.domain.errors import (
     RecordUnavailable,
     StorageError,
 )
+from mtbot.domain.grant import Grants, rule_of
 from mtbot.domain.ids import ApprovalId, Digest, SafeText
 from mtbot.domain.ports import Clock, Consents, Names, Outbox, Question
 from mtbot.domain.record import (
@@ -66,6 +68,7 @@ class DeskStores:
 
     consents: Consents
     outbox: Outbox
+    grants: Grants
 
 
 class Desk:
@@ -87,7 +90,9 @@ class Desk:
         self._names = names
         self._timeout_ms = timeout_ms
         self._owed: dict[ApprovalId, Ruling] = {}
+        self.grants = GrantDesk(stores.grants, people, cards, clock)
         self.wake: Callable[[], None] = lambda: None
+        self.grants.wake = lambda: self.wake()  # noqa: PLW0108 - it is set later
 
     async def ask(self, question: Question, state: TurnState) -> ApprovalId:
         """Write the request, the parked turn and the question in one transaction. RecordUnavailable: nothing asked."""
@@ -124,6 +129,7 @@ class Desk:
             elevates=question.elevates,
             owner_only=question.owner_only,
             asked_at=None if place == call.address else place,
+            offer=question.offer,
         )
         draft = self._draft(approval, EventKind.APPROVAL_REQUESTED, now, reason=str(question.why), cwd=call.cwd)
         quote = state.ref.message if place == call.address else None
@@ -143,6 +149,7 @@ class Desk:
         """
         row = await self._stores.consents.get(approval)
         self._check(row, ruling)
+        ruling = replace(ruling, lasts_ms=self.grants.lasting(row, ruling))
         ruling = replace(
             ruling,
             at_ms=max(ruling.at_ms, self._clock.now_ms()),
@@ -180,6 +187,7 @@ class Desk:
                     continue
                 break
             self._owed.pop(approval, None)
+        await self.grants.write_owed()
 
     async def lapse(self, row: Approval) -> None:
         """Let a request expire; somebody else's ruling in between is fine."""
@@ -303,6 +311,7 @@ class Desk:
             stage="person",
             reason=reason,
             approval=row.id,
+            detail=f"{rule_of(row.id)} until {ruling.at_ms + ruling.lasts_ms}" if ruling and ruling.lasts_ms else "",
         )
 
 

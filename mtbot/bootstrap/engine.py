@@ -248,7 +248,7 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     judges = Judges(office.desk, lambda: office.loaded.people, LiveClassifier(office.current, providers), questions)
     gate = Gate(
         profiles.gate,
-        FactFinder(profiles.world(), confiner.ready),
+        FactFinder(profiles.world(), confiner.ready, office.desk.grants.standing),
         Consent(judges, stores.trail, loaded.clock, loaded.redactor),
         stores.trail,
         loaded.clock,

@@ -180,13 +180,14 @@ def _office(loaded: Loaded, db: "Database") -> Office:
     cards = Cards(Place(short_host(), user_name()), loaded.clock, loaded.redactor)
     current = Current(loaded)
     desk = Desk(
-        DeskStores(stores.consents, stores.outbox),
+        DeskStores(stores.consents, stores.outbox, stores.grants),
         lambda: current.loaded.people,
         cards,
         loaded.clock,
         RandomNames(),
         lambda address: round(_open_for(current.loaded, address) * 1000),
     )
+    desk.grants.minutes = lambda address: _grant_minutes(current.loaded, address)
     return Office(current, db, stores, desk, cards)
 
 
@@ -195,6 +196,11 @@ def _open_for(loaded: Loaded, address: Address) -> float:
     if address.surface is SurfaceName.CRON:
         return loaded.settings.cron.approval_timeout
     return loaded.settings.profile_for(_bot(loaded, address.bot)).tools.exec.approval_timeout
+
+
+def _grant_minutes(loaded: Loaded, address: Address) -> int:
+    """For how many minutes an exact command may be approved at ``address``."""
+    return loaded.settings.profile_for(_bot(loaded, address.bot)).tools.exec.grant_minutes
 
 
 def _bot(loaded: Loaded, name: str) -> str | None:

@@ -115,9 +115,10 @@ async def run_prompt(loaded: Loaded, spawner: SpawnerProcess, wanted: PromptWant
     address = Address(SurfaceName.TERMINAL, BotName(""), ChatId(0), label=wanted.session)
     engine.recovery.serves = lambda place: place.session == address.session
 
-    def decide(approval: ApprovalId, state: ApprovalState, via: Via, reason: str) -> None:
+    def decide(approval: ApprovalId, state: ApprovalState, via: Via, reason: str, lasts_ms: int) -> None:
         who = SYSTEM if state is ApprovalState.EXPIRED else me
-        tasks.add(asyncio.ensure_future(_decide(engine, approval, Ruling(state, who, via, 0, reason))))
+        ruling = Ruling(state, who, via, 0, reason, lasts_ms)
+        tasks.add(asyncio.ensure_future(_decide(engine, approval, ruling)))
 
     tasks: set[asyncio.Future[None]] = set()
     terminal.decide = decide

@@ -10,6 +10,7 @@ from mtbot.storage.consent import ConsentStore
 from mtbot.storage.cron_runs import CronRunStore
 from mtbot.storage.edits import EditStore
 from mtbot.storage.engine import Database
+from mtbot.storage.grants import GrantStore
 from mtbot.storage.history import HistoryStore
 from mtbot.storage.host_runs import HostRunStore
 from mtbot.storage.inbox import InboxStore
@@ -27,6 +28,7 @@ class Stores:
 
     trail: Trail
     consents: ConsentStore
+    grants: GrantStore
     history: HistoryStore
     inbox: InboxStore
     outbox: OutboxStore
@@ -46,6 +48,7 @@ def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
     return Stores(
         trail=Trail(db, chain),
         consents=consents,
+        grants=GrantStore(db, chain),
         history=HistoryStore(db),
         inbox=InboxStore(db),
         outbox=OutboxStore(db, mask),

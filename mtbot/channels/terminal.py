@@ -1,7 +1,7 @@
 """The terminal as a surface: the same cards, answered by typing.
 
-Consent is tied to its question: what was typed before a question appeared is thrown away, only ``y`` or ``yes`` runs,
-and where the input is closed nobody can be asked, now and ever after.
+Consent is tied to its question: what was typed before a question appeared is thrown away, only ``y`` or ``yes`` runs
+(and ``a`` where it can be for a while), and where the input is closed nobody can be asked, now and ever after.
 """
 
 import asyncio
@@ -12,10 +12,14 @@ from collections.abc import Callable
 from typing import TextIO
 
 from mtbot.domain.ids import ApprovalId, BotName
-from mtbot.domain.record import ApprovalState, Card, CardKind, OutboxItem, OutKind, Via
+from mtbot.domain.record import ApprovalState, Card, CardKind, ChoiceAction, OutboxItem, OutKind, Via
 from mtbot.redaction.display import terminal_safe
 
-Decide = Callable[[ApprovalId, ApprovalState, Via, str], None]
+LONGEST_MS = 86_400_000
+"""For a yes that is to last; the desk cuts it to what the question offered."""
+
+Decide = Callable[[ApprovalId, ApprovalState, Via, str, int], None]
+"""Told of an answer: how, by which road, the reason, and for how long a yes is to last (ms; 0: this once)."""
 
 
 class TerminalInput:
@@ -73,7 +77,7 @@ class Terminal:
         self._out = out
         self._err = err
         self._asking: set[asyncio.Task[None]] = set()
-        self.decide: Decide = lambda _id, _state, _via, _reason: None
+        self.decide: Decide = lambda _id, _state, _via, _reason, _lasts: None
 
     async def deliver(self, item: OutboxItem, message: int | None) -> int | None:
         """Print the item; a question is asked in the background, so that the outbox goes on."""
@@ -85,7 +89,7 @@ class Terminal:
         elif item.card is not None:
             self._show(item.card)
             if item.card.kind is CardKind.QUESTION and item.approval is not None:
-                task = asyncio.create_task(self._ask(item.approval))
+                task = asyncio.create_task(self._ask(item.approval, item.card))
                 self._asking.add(task)
                 task.add_done_callback(self._asking.discard)
         return None
@@ -103,17 +107,18 @@ class Terminal:
         lines += [str(line) for line in card.lines]
         print(terminal_safe("\n".join(lines), table=False), file=self._err, flush=True)
 
-    async def _ask(self, approval: ApprovalId) -> None:
-        print(
-            "Run it? Type y to approve once, anything else is a no and its reason: ", end="", file=self._err, flush=True
-        )
+    async def _ask(self, approval: ApprovalId, card: Card) -> None:
+        lasting = [choice.label for choice in card.choices if choice.action is ChoiceAction.GRANT]
+        more = f"a to {lasting[0].lstrip('✅ ').lower()}, " if lasting else ""
+        ask = f"Run it? Type y to approve once, {more}anything else is a no and its reason: "
+        print(ask, end="", file=self._err, flush=True)
         said = await self._source.answer()
-        if said is not None and said.lower() in ("y", "yes"):
-            self.decide(approval, ApprovalState.APPROVED, Via.TERMINAL, "")
+        if said is not None and (said.lower() in ("y", "yes") or (lasting and said.lower() == "a")):
+            self.decide(approval, ApprovalState.APPROVED, Via.TERMINAL, "", LONGEST_MS if said.lower() == "a" else 0)
             return
         if said is None:
             print("(nobody is there to answer)", file=self._err, flush=True)
-            self.decide(approval, ApprovalState.EXPIRED, Via.EXPIRY, "no_approver")
+            self.decide(approval, ApprovalState.EXPIRED, Via.EXPIRY, "no_approver", 0)
             return
         reason = "" if said.lower() in ("", "n", "no") else said
-        self.decide(approval, ApprovalState.DENIED, Via.TERMINAL, reason)
+        self.decide(approval, ApprovalState.DENIED, Via.TERMINAL, reason, 0)

@@ -87,7 +87,7 @@ async def _prune(frame: Frame, before: str | None) -> str:
         done = await care.tidy(now - QUEUE_DAYS * DAY_MS, now)
         lines.append(
             f"done for more than {QUEUE_DAYS} days: {done.updates} updates, {done.messages} sent messages, "
-            f"{done.requests} requests, {done.job_runs} runs of jobs removed"
+            f"{done.requests} requests, {done.grants} grants, {done.job_runs} runs of jobs removed"
         )
         lines.append(f"whole outputs: {await expire_outputs(loaded)} removed")
     finally:

@@ -39,6 +39,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("send", "mtbot.cli.run", "send", "Send a message to a chat."),
     Verb("cron", "mtbot.cli.cron", "cron", "Scheduled jobs: list, run.", spawns=True),
     Verb("approvals", "mtbot.cli.approvals", "approvals", "What was proposed, who decided, how it ended."),
+    Verb("grants", "mtbot.cli.grants", "grants", "What runs for a while without a question: list, revoke."),
     Verb("audit", "mtbot.cli.audit", "audit", "The record: verify, acknowledge, export."),
     Verb("db", "mtbot.cli.db", "db", "The database: backup, prune, vacuum."),
     Verb("sessions", "mtbot.cli.sessions", "sessions", "Conversations: list, show, rm."),

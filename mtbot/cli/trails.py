@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 from datetime import tzinfo
 
 from mtbot.cli.output import moment
-from mtbot.domain.record import AuditEvent, EventKind, Via, Word
+from mtbot.domain.call import Stage
+from mtbot.domain.record import AuditEvent, EventDraft, EventKind, Via, Word
 from mtbot.domain.turn import Actor, ActorKind
 from mtbot.policy.people import People
 
@@ -44,9 +45,13 @@ def line_of(events: Sequence[AuditEvent], people: People) -> Line:
     word, decider, ended, duration, dropped = Word.NONE, "-", "-", None, 0
     for event in events:
         draft = event.draft
+        if _ended_a_grant(draft):
+            continue
         if draft.word is not Word.NONE:
             word = draft.word
             decider = _decider(draft.via, draft.decider, people)
+            if draft.stage == Stage.GRANT:
+                decider += f", {draft.rule}"
         if draft.kind is EventKind.APPROVAL_REQUESTED:
             ended = "waiting"
         elif draft.kind is EventKind.APPROVAL_RESOLVED:
@@ -71,6 +76,11 @@ def line_of(events: Sequence[AuditEvent], people: People) -> Line:
     )
 
 
+def _ended_a_grant(draft: EventDraft) -> bool:
+    """Whether it is about the grant that the call's question gave, and so not about the call."""
+    return draft.kind is EventKind.APPROVAL_RESOLVED and draft.stage == Stage.GRANT
+
+
 def story_of(events: Sequence[AuditEvent], people: People, zone: tzinfo) -> list[str]:
     """Everything on record about one call, a line an event."""
     lines = [f"call {events[0].draft.call} in {events[0].draft.session}, {events[0].draft.cwd}"] if events else []
@@ -83,6 +93,7 @@ def story_of(events: Sequence[AuditEvent], people: People, zone: tzinfo) -> list
             draft.word.value,
             draft.rule,
             draft.reason,
+            draft.detail if draft.kind is EventKind.APPROVAL_RESOLVED else "",
         ]
         if draft.decider:
             parts.append(f"by {_decider(draft.via, draft.decider, people)} ({draft.via.value})")

@@ -48,6 +48,7 @@ def compile_rules(profile: Profile, settings: Settings) -> RuleSet:
         confirm_on=frozenset(category.value for category in exec_settings.auto.confirm_on),
         require_containment=exec_settings.containment.require,
         elevation=tuple(argv_pattern.parse(words) for words in settings.elevation.chat),
+        grant_minutes=exec_settings.grant_minutes,
     )
 
 

@@ -247,6 +247,9 @@ class ExecSettings(Section):
     timeout: Annotated[float, duration("24h")] = key("120s", says="Longest run of a command.")
     max_output_bytes: Annotated[int, size(16 * _MIB)] = key(65536, says="Output that is kept of a command.")
     approval_timeout: Annotated[float, duration("7d")] = key("30m", says="How long a question stays open.")
+    grant_minutes: Annotated[int, whole(0, 1440)] = key(
+        15, says="For how many minutes a button offers to allow one exact command in its chat; 0 offers none."
+    )
     path: Annotated[tuple[str, ...], BeforeValidator(_search_path), Rule("list of absolute directories")] = key(
         DEFAULT_PATH, says="PATH of every command; none of it may lie inside a file root."
     )

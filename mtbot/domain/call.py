@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from mtbot.domain.grant import Grant
 from mtbot.domain.ids import CallId, Digest, SafeText, TurnId
 from mtbot.domain.turn import Actor, Address
 
@@ -180,7 +181,8 @@ class Facts:
     of them what lies below. ``repository_keys`` are the configured ``section.key`` names of the repository around
     ``directory`` (empty: none; None: could not be read). ``programs`` maps a command word to the file that would run.
     ``operand_digests`` maps script operands to the SHA-256 of their content; ``unbound`` names programs whose input
-    cannot be fixed so (make, npm). ``named_urls`` are the addresses that a person wrote in this turn.
+    cannot be fixed so (make, npm). ``named_urls`` are the addresses that a person wrote in this turn. ``grants`` hold now
+    for whoever asks here.
     """
 
     cwd: str = "/"
@@ -199,6 +201,7 @@ class Facts:
     operand_digests: Mapping[str, str] = field(default_factory=dict)
     unbound: tuple[str, ...] = ()
     named_urls: tuple[str, ...] = ()
+    grants: tuple[Grant, ...] = ()
 
 
 class Verdict(StrEnum):
@@ -217,6 +220,7 @@ class Stage(StrEnum):
     DENY = "deny"
     PARSE = "parse"
     ALLOW = "allow"
+    GRANT = "grant"
     MODE = "mode"
     CLASSIFIER = "classifier"
     TOOL = "tool"
@@ -251,7 +255,8 @@ class Decision:
     ``better`` is the tool that the model should use instead; ``permit_hint`` the command on the host that would change
     this decision (never shown to the model). ``elevates``: needs root, so a chat cannot approve it; ``owner_only``: it
     does, and the owner listed it as one that they themselves may approve in a chat. ``environment`` holds variables that
-    an allow rule forces. ``profile`` is the containment profile it would run under.
+    an allow rule forces. ``profile`` is the containment profile it would run under. ``grant`` is what a RUN of that stage
+    rests on.
     """
 
     verdict: Verdict
@@ -268,6 +273,7 @@ class Decision:
     environment: Mapping[str, str] = field(default_factory=dict)
     profile: str = "host"
     needs: CallNeeds = CallNeeds()
+    grant: Grant | None = None
 
 
 class Basis(StrEnum):
@@ -276,6 +282,7 @@ class Basis(StrEnum):
     RULE = "rule"
     CLASSIFIER = "classifier"
     RULING = "ruling"
+    GRANT = "grant"
     TOOL = "tool"
 
 

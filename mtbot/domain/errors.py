@@ -137,7 +137,7 @@ class NotAllowed(ConsentError):
 
 
 class NotUsable(ConsentError):
-    """The approval cannot be used; ``why`` is one of not_approved, expired, used, changed, gone."""
+    """The approval cannot be used; ``why`` is one of not_approved, expired, used, changed, gone, grant."""
 
     code = "not_usable"
 

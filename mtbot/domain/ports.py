@@ -17,6 +17,7 @@ from mtbot.domain.record import (
     AuditEvent,
     EventDraft,
     InboxRow,
+    Offer,
     OutboxItem,
     OutboxRow,
     Ruling,
@@ -129,11 +130,14 @@ class AuditLog(Protocol):
         """Chain and commit these events together, in order."""
         ...
 
-    async def start(self, draft: EventDraft, approval: ApprovalId | None) -> AuditEvent:
+    async def start(
+        self, draft: EventDraft, approval: ApprovalId | None, grant: ApprovalId | None = None
+    ) -> AuditEvent:
         """Commit the STARTED event of a call: once per call id, for ever.
 
         With ``approval`` the same transaction checks that it is approved, unexpired at ``draft.at_ms`` and bound to
-        ``draft.digest``: inserting the event is its consumption. NotUsable otherwise, also for a second start.
+        ``draft.digest``: inserting the event is its consumption. With ``grant`` it checks that this one still holds at
+        ``draft.at_ms``, and counts the use. NotUsable otherwise, also for a second start.
         """
         ...
 
@@ -148,6 +152,7 @@ class Consents(Protocol):
     async def rule(self, approval: ApprovalId, ruling: Ruling, draft: EventDraft, *items: OutboxItem) -> Approval:
         """Compare-and-set PENDING to ``ruling.state`` with its event (and edits to send); the new row.
 
+        A yes that lasts is a grant from that same transaction on.
         AlreadyDecided if somebody was first, NoSuchApproval if there is none. An approve at or after ``expires_ms``
         is AlreadyDecided with state expired (and the row becomes EXPIRED).
         """
@@ -337,7 +342,8 @@ class Question:
 
     ``display`` is the whole command or target as it will be shown, masked and made visible. ``detail`` are the lines
     that say what is in it; ``why`` the reason for asking. ``elevates``: only the host can run it; ``owner_only``: only the
-    owner can approve it. ``kept_days``: for so long what the call takes away can be brought back.
+    owner can approve it. ``kept_days``: for so long what the call takes away can be brought back. ``offer``: what a yes
+    that lasts would be for.
     """
 
     call: Call
@@ -350,6 +356,7 @@ class Question:
     elevates: bool = False
     owner_only: bool = False
     kept_days: int = 0
+    offer: Offer | None = None
 
 
 class Signs(Protocol):

@@ -114,20 +114,34 @@ class ApprovalState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """Who decided, by which road, when, and for a denial why."""
+    """Who decided, by which road, when, and for a denial why.
+
+    ``lasts_ms``: for so long the same command may run again without a question; 0 is this once.
+    """
 
     state: ApprovalState
     decider: Actor
     via: Via
     at_ms: int
     reason: str = ""
+    lasts_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A question may be answered with a yes that lasts ``ms``, for what ``binding`` identifies (policy/grants)."""
+
+    binding: Digest
+    ms: int
 
 
 class ChoiceAction(StrEnum):
     """What a button does."""
 
     APPROVE = "ok"
+    GRANT = "for"
     DENY = "no"
+    REVOKE = "end"
     SHOW = "show"
     ASK_AGAIN = "again"
     STOP = "stop"
@@ -154,8 +168,9 @@ class Choice:
 def withdraws(inbound: Inbound) -> bool:
     """Whether it can only stop something: that acts even when the database cannot be written, and twice does no harm."""
     if inbound.kind is InboundKind.PRESS:
-        return inbound.press_token.startswith((f"{ChoiceAction.DENY}.", f"{ChoiceAction.STOP}."))
-    return inbound.kind is InboundKind.COMMAND and inbound.command in ("stop", "deny")
+        ending = (ChoiceAction.DENY, ChoiceAction.STOP, ChoiceAction.REVOKE)
+        return inbound.press_token.startswith(tuple(f"{action}." for action in ending))
+    return inbound.kind is InboundKind.COMMAND and inbound.command in ("stop", "deny", "grants")
 
 
 class CardKind(StrEnum):
@@ -221,7 +236,8 @@ class Approval:
 
     Times are Unix milliseconds. ``command`` is the masked text that was shown. ``asked_at`` is where the question went
     when that is not ``address`` itself (nobody there may decide). ``elevates``: only a person at the host can run it, in
-    their own terminal; ``owner_only``: of the people in the chat only the owner can approve it.
+    their own terminal; ``owner_only``: of the people in the chat only the owner can approve it. ``offer``: the yes may be
+    one that lasts.
     """
 
     id: ApprovalId
@@ -242,6 +258,7 @@ class Approval:
     ruling: Ruling | None = None
     message: int | None = None
     asked_at: Address | None = None
+    offer: Offer | None = None
 
     @property
     def place(self) -> Address:

@@ -245,8 +245,8 @@ class TurnState:
 
     ``messages`` are this turn's own entries (history is loaded anew). ``open_calls`` are the calls of the last
     assistant entry that have no answer yet, in order; the first of them is the one that waits when the turn is parked.
-    ``ran`` names what ran without a question, ``denied`` what policy refused, ``refused`` what nobody could be asked
-    about, all masked and ready to be shown; ``permits`` are the commands on the host that would permit the last kind.
+    ``ran`` names what ran by rule, ``granted`` what ran because a person had allowed it for a while, ``denied`` what
+    policy refused, ``refused`` what nobody could be asked about, all masked and ready to be shown; ``permits`` are the commands on the host that would permit the last kind.
     """
 
     id: TurnId
@@ -262,6 +262,7 @@ class TurnState:
     refused: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
     permits: tuple[str, ...] = ()
+    granted: tuple[str, ...] = ()
 
     @property
     def session(self) -> SessionId:
@@ -308,6 +309,7 @@ class TurnState:
             refused=tuple(data["refused"]),
             denied=tuple(data.get("denied", ())),
             permits=tuple(data.get("permits", ())),
+            granted=tuple(data.get("granted", ())),
         )
 
 

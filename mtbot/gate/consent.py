@@ -18,6 +18,7 @@ from mtbot.domain.turn import TurnState
 from mtbot.gate import answers
 from mtbot.gate.events import Events
 from mtbot.gate.facts import as_decided, at_host
+from mtbot.policy import grants
 from mtbot.policy.classify import read_verdict
 from mtbot.policy.effects import Prepared
 from mtbot.policy.explain import card_lines, target_line
@@ -118,6 +119,7 @@ class Consent:
             final = replace(decision, reason=f"too_many_questions: {text}")
             return await self._not_asked(call, facts, final, Word.EXPIRED, answers.cannot_ask(text))
         lines = tuple(self._masker.mask(display(line)) for line in card_lines(prepared, facts))
+        masked = self._masker.count(subject)
         question = Question(
             call=call,
             facts=facts,
@@ -125,10 +127,12 @@ class Consent:
             display=shown,
             detail=lines,
             why=self._short(decision.reason),
-            masked=self._masker.count(subject),
+            masked=masked,
             elevates=decision.elevates,
             owner_only=decision.owner_only,
             kept_days=prepared.spec.kept_days,
+            # nobody could see in a list of grants what one with a secret in it permits
+            offer=None if masked else grants.offer(prepared, facts, decision),
         )
         asked = await self._judges.desk.ask(question, state)
         if call.requester.user is not None:

@@ -93,10 +93,15 @@ class Events:
             word = Word.AUTO_ALLOWED if decision.stage is Stage.CLASSIFIER else Word.ALLOWED_RULE
         if decision.stage is Stage.CLASSIFIER:
             via = Via.CLASSIFIER
+        decider = ""
+        if decision.grant is not None:
+            # a person said yes to this, a while ago; the rule names the grant
+            word, via, decider = Word.APPROVED, decision.grant.via, decision.grant.giver.key
         return replace(
             self.base(EventKind.DECIDED, call, message),
             word=word,
             via=via,
+            decider=decider,
             stage=decision.stage.value,
             rule=decision.rule or "",
             reason=kept(str(self._masker.mask(decision.reason))),
@@ -123,9 +128,7 @@ class Events:
     ) -> EventDraft:
         """STARTED: committed before anything happens."""
         draft = self.judged(call, facts, decision, None)
-        word = draft.word
-        via = draft.via
-        decider = ""
+        word, via, decider = draft.word, draft.via, draft.decider
         if approval is not None and approval.ruling is not None:
             word, via, decider = Word.APPROVED, approval.ruling.via, approval.ruling.decider.key
         return replace(

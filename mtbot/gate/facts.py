@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mtbot.domain.call import UNCONTAINED, Below, Call, Decision, Facts, Target
+from mtbot.domain.grant import Grant
 from mtbot.domain.ports import World
 from mtbot.domain.process import CONTAINED, HOST
 from mtbot.domain.turn import surface
@@ -47,13 +48,23 @@ def as_decided(facts: Facts, decision: Decision) -> Facts:
     return replace(facts, profile=HOST) if decision.owner_only else facts
 
 
+Standing = Callable[[Call], Awaitable[tuple[Grant, ...]]]
+"""The grants that hold now for a call's place and person; never raises."""
+
+
 class FactFinder:
     """Gathers Facts through a World."""
 
-    def __init__(self, world: World, confines: Callable[[], Awaitable[bool]] | None = None) -> None:
-        """``confines`` says whether this host can contain a command; without it, it is as the surroundings say."""
+    def __init__(
+        self, world: World, confines: Callable[[], Awaitable[bool]] | None = None, standing: Standing | None = None
+    ) -> None:
+        """``confines`` says whether this host can contain a command; without it, it is as the surroundings say.
+
+        ``standing`` knows the grants; without it there are none.
+        """
         self._world = world
         self._confines = confines
+        self._standing = standing
 
     async def gather(
         self, call: Call, prepared: Prepared, around: Surroundings, *, tainted: bool, named_urls: Sequence[str] = ()
@@ -73,11 +84,12 @@ class FactFinder:
         programs, digests = await self._scripts(wants, directory, around.path)
         targets = [await self._target(path, call.cwd) for path in wants.targets]
         ready = await self._ready(call, around)
+        attended = surface(call.address.surface).attended if around.attended is None else around.attended
         return Facts(
             cwd=call.cwd,
             directory=directory,
             home=around.home,
-            attended=surface(call.address.surface).attended if around.attended is None else around.attended,
+            attended=attended,
             tainted=tainted,
             profile=UNCONTAINED if around.profile == CONTAINED and not ready else around.profile,
             containment_ready=ready,
@@ -90,7 +102,13 @@ class FactFinder:
             operand_digests=digests,
             unbound=wants.unbound,
             named_urls=tuple(named_urls),
+            grants=await self._grants(call, prepared) if attended and not tainted else (),
         )
+
+    async def _grants(self, call: Call, prepared: Prepared) -> tuple[Grant, ...]:
+        if self._standing is None or not prepared.wants.grant:
+            return ()
+        return await self._standing(call)
 
     async def _ready(self, call: Call, around: Surroundings) -> bool:
         if call.tool != "exec" or not around.containment_ready or self._confines is None:

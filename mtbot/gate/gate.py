@@ -141,6 +141,9 @@ class Gate:
             await self._log.append(*self._events.decided(case.call, case.facts, case.decision, state.ref.message))
         except RecordUnavailable as error:
             return self._unrecorded(error)
+        return await self._act(case, state)
+
+    async def _act(self, case: _Case, state: TurnState) -> Done | Waiting:
         if case.decision.verdict is Verdict.CLASSIFY:
             judged = await self._consent.classify(case.call, case.prepared, case.facts, case.profile.rules)
             case = replace(case, decision=judged)
@@ -148,10 +151,12 @@ class Gate:
                 await self._log.append(self._events.judged(case.call, case.facts, judged, state.ref.message))
             except RecordUnavailable as error:
                 return self._unrecorded(error)
-        return await self._act(case, state)
-
-    async def _act(self, case: _Case, state: TurnState) -> Done | Waiting:
         decision = case.decision
+        if decision.grant is not None:
+            try:
+                return await self._perform(case, Basis.GRANT, None)
+            except NotUsable as over:
+                return await self._without_grants(case, state, over)
         if decision.verdict is Verdict.RUN:
             basis = Basis.CLASSIFIER if decision.stage is Stage.CLASSIFIER else Basis.RULE
             return await self._perform(case, basis if case.call.tool == "exec" else Basis.TOOL, None)
@@ -171,6 +176,18 @@ class Gate:
         if cancelled:
             raise asyncio.CancelledError
         return self._refused(case, asked.answer, asked.decision)
+
+    async def _without_grants(self, case: _Case, state: TurnState, over: NotUsable) -> Done | Waiting:
+        """A grant ended between the look and the start: go on as if it had not been there, which asks."""
+        if over.why != "grant":
+            return self._refused(case, f"Not run: {over.message}.")
+        facts = replace(case.facts, grants=())
+        case = replace(case, facts=facts, decision=evaluate(case.prepared, facts))
+        try:
+            await self._log.append(self._events.judged(case.call, facts, case.decision, state.ref.message))
+        except RecordUnavailable as error:
+            return self._unrecorded(error)
+        return await self._act(case, state)
 
     async def resume(self, wanted: ToolCall, state: TurnState, approval: Approval) -> Done:
         """Go on with a call that a person ruled on: run exactly what was approved, or answer with what came instead."""
@@ -220,7 +237,8 @@ class Gate:
             profile.timeout,
             profile.shell,
         )
-        case = await self._decide(call, tool, profile, state)
+        # it was approved itself, so it does not rest on another yes
+        case = await self._decide(call, tool, profile, state, grants=False)
         if approval.elevates and case.decision.owner_only:
             decision = at_host(case.decision)
             case = replace(case, decision=decision, facts=as_decided(case.facts, decision))
@@ -238,8 +256,12 @@ class Gate:
             return answers.changed("what it would run (its script, directory, environment or program)")
         return None
 
-    async def _decide(self, call: Call, tool: Tool, profile: GateProfile, state: TurnState) -> _Case:
+    async def _decide(
+        self, call: Call, tool: Tool, profile: GateProfile, state: TurnState, *, grants: bool = True
+    ) -> _Case:
         prepared = prepare(call, tool.spec, profile.rules)
+        if not grants:
+            prepared = replace(prepared, wants=replace(prepared.wants, grant=False))
         facts = await self._finder.gather(
             call, prepared, profile.around, tainted=state.tainted, named_urls=_urls_of_people(state)
         )
@@ -254,11 +276,14 @@ class Gate:
         runs = call.command if approval is not None or decision.runs is None else decision.runs
         digest = call.digest(case.facts)
         draft = self._events.started(call, case.facts, decision, digest, approval)
+        grant = None if approval is not None or decision.grant is None else decision.grant.id
         try:
-            event, cancelled = await _to_the_end(self._log.start(draft, approval.id if approval else None))
+            event, cancelled = await _to_the_end(self._log.start(draft, approval.id if approval else None, grant))
         except RecordUnavailable as error:
             return self._unrecorded(error)
         except NotUsable as error:
+            if grant is not None:
+                raise
             return self._refused(case, f"Not run: {error.message}.")
         if cancelled:
             never = self._said("Stopped before it began.", Status.STOPPED)
@@ -278,7 +303,7 @@ class Gate:
         )
         running = Running(call.id, call.address, self._events.line(call), approval)
         self.live.begins(running)
-        outcome, stopped = await self._let(case.tool, call, permit)
+        outcome, stopped = await _let(case.tool, call, permit, self._said)
         shown = f"{self._events.line(call)} (/output {outcome.whole})" if outcome.whole else self._events.line(call)
         done = Done(outcome, decision, shown, asked=approval is not None)
         cut = await self._record_end(draft, event, outcome)
@@ -286,29 +311,6 @@ class Gate:
         if cut or cancelled or stopped:
             raise CallStopped(done)
         return done
-
-    async def _let(self, tool: Tool, call: Call, permit: Permit) -> tuple[Outcome, bool]:
-        """Have the tool perform; a cancelled turn still gets the call's end, because the record needs it."""
-        work = asyncio.ensure_future(tool.perform(call, permit, lambda _text: None))
-        stopped = False
-        while not work.done():
-            try:
-                await asyncio.wait([work])
-            except asyncio.CancelledError:
-                if not stopped:
-                    work.cancel()
-                stopped = True
-        try:
-            return work.result(), stopped
-        except asyncio.CancelledError:
-            return self._said("Stopped before it ended.", Status.STOPPED), True
-        except ProcessesDown as error:
-            return self._said(f"Not run: {error.message}.", Status.FAILED), stopped
-        # Whatever a tool raises, its call is on record as started, so how it ended is written down like any failure.
-        except Exception as error:  # noqa: BLE001  a tool may raise anything
-            _log.exception("tool.crashed", tool=call.tool, call=call.id)
-            said = f"{call.tool} failed inside mtclaw ({type(error).__name__}); how far it came is unknown."
-            return self._said(said, Status.FAILED), stopped
 
     async def _record_end(self, draft: EventDraft, event: AuditEvent, outcome: Outcome) -> bool:
         """Write how it ended; if that fails, the started row tells at the next start. True: cancelled meanwhile."""
@@ -336,6 +338,30 @@ class Gate:
     def _said(self, answer: str, status: Status = Status.REFUSED) -> Outcome:
         text: SafeText = self._masker.mask(answer)
         return Outcome(status, text)
+
+
+async def _let(tool: Tool, call: Call, permit: Permit, said: Callable[[str, Status], Outcome]) -> tuple[Outcome, bool]:
+    """Have the tool perform; a cancelled turn still gets the call's end, because the record needs it."""
+    work = asyncio.ensure_future(tool.perform(call, permit, lambda _text: None))
+    stopped = False
+    while not work.done():
+        try:
+            await asyncio.wait([work])
+        except asyncio.CancelledError:
+            if not stopped:
+                work.cancel()
+            stopped = True
+    try:
+        return work.result(), stopped
+    except asyncio.CancelledError:
+        return said("Stopped before it ended.", Status.STOPPED), True
+    except ProcessesDown as error:
+        return said(f"Not run: {error.message}.", Status.FAILED), stopped
+    # Whatever a tool raises, its call is on record as started, so how it ended is written down like any failure.
+    except Exception as error:  # noqa: BLE001  a tool may raise anything
+        _log.exception("tool.crashed", tool=call.tool, call=call.id)
+        failed = f"{call.tool} failed inside mtclaw ({type(error).__name__}); how far it came is unknown."
+        return said(failed, Status.FAILED), stopped
 
 
 async def _to_the_end(work: Coroutine[None, None, _T]) -> tuple[_T, bool]:

@@ -37,10 +37,12 @@ class HostRecord:
             self.ended = drafts[0]
         return ()
 
-    async def start(self, draft: EventDraft, approval: ApprovalId | None) -> AuditEvent:
-        """Rule and start. AlreadyDecided, NotUsable, RecordUnavailable: nothing runs."""
+    async def start(
+        self, draft: EventDraft, approval: ApprovalId | None, grant: ApprovalId | None = None
+    ) -> AuditEvent:
+        """Rule and start, never by a grant. AlreadyDecided, NotUsable, RecordUnavailable: nothing runs."""
         row = self.approval
-        if row is None or row.ruling is None or row.id != approval:
+        if row is None or row.ruling is None or row.id != approval or grant is not None:
             raise ConsentError("nothing is being run here")
         resolved, item = self.announce(row, row.ruling)
         self.approval, self.started = await self.runs.begin(row.id, Beginning(row.ruling, resolved, draft), item)

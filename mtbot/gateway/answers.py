@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mtbot.domain.errors import ChannelError, StorageError
 from mtbot.domain.ports import Clock, Deliverer, Masker, Outbox
-from mtbot.domain.record import OutboxItem, OutKind
+from mtbot.domain.record import Card, OutboxItem, OutKind
 from mtbot.domain.turn import Inbound, InboundKind
 from mtbot.gateway.places import Places
 from mtbot.policy.people import Admission, People
@@ -48,13 +48,14 @@ class Answers:
         if inbound.press_id:
             await self._frame.presses.answer_press(inbound.address.bot, inbound.press_id, text)
 
-    async def say(self, inbound: Inbound, text: str) -> None:
-        """A silent line that quotes what it answers; nothing for no text."""
-        if text:
+    async def say(self, inbound: Inbound, said: str | Card) -> None:
+        """A silent line or card that quotes what it answers; nothing for no text."""
+        if said:
             item = OutboxItem(
                 OutKind.NOTICE,
                 inbound.address,
-                text=self._frame.masker.mask(text),
+                text=self._frame.masker.mask(said) if isinstance(said, str) else None,
+                card=said if isinstance(said, Card) else None,
                 quote=inbound.ref.message,
                 silent=True,
             )

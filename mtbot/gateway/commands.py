@@ -11,9 +11,10 @@ from mtbot.domain.errors import AlreadyDecided, ConsentError, NoSuchApproval, No
 from mtbot.domain.ids import ApprovalId, SessionId
 from mtbot.domain.menu import EVERYWHERE, IN_PRIVATE, Menu
 from mtbot.domain.ports import Clock, Consents, History, Inbox
-from mtbot.domain.record import Approval, ApprovalState, Ruling, Via
+from mtbot.domain.record import Approval, ApprovalState, Card, Ruling, Via
 from mtbot.domain.span import span_text
 from mtbot.domain.turn import Address, Inbound
+from mtbot.gateway import grants
 from mtbot.gateway.lanes import Halted, Lanes
 from mtbot.gateway.outputs import OutputDesk
 from mtbot.policy.people import People
@@ -52,14 +53,14 @@ class CommandStores:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: its word, what it is for, and what it does; the answer is Markdown, empty for none.
+    """A command: its word, what it is for, and what it does; the answer is Markdown, empty for none, or a card.
 
     ``menus`` says where it is offered. Where it may be used is another matter, which its answer knows.
     """
 
     word: str
     help: str
-    run: Callable[[Inbound], Awaitable[str]]
+    run: Callable[[Inbound], Awaitable[str | Card]]
     menus: frozenset[Menu] = EVERYWHERE
 
 
@@ -97,6 +98,7 @@ class Commands:
             Command("approve", "approve a question: /approve ID", self._approve),
             Command("deny", "deny a question: /deny ID reason", self._deny),
             Command("output", "the whole of an output that was cut: /output ID", self._output),
+            Command("grants", "what runs here for a while without a question; /grants revoke ID", self._grants),
         )
 
     def add(self, *commands: Command) -> None:
@@ -164,6 +166,8 @@ class Commands:
             return f"{_named(kept)} is open and not yours to turn down, so nothing was forgotten."
         if not await self._lanes.settle(session, SETTLE_SECONDS):
             return "What was running did not end in time, so nothing was forgotten. Please try /new again."
+        # what was given in a conversation ends with it, on record as far as whoever begins anew may end it
+        await self._desk.grants.end_all(inbound.address, inbound.sender)
         count = await self._stores.history.clear(inbound.address.session)
         stopped = " I stopped what was running." if halted.running else ""
         return f"A fresh start: {count} messages forgotten.{stopped} The record of what ran is kept."
@@ -187,6 +191,9 @@ class Commands:
             denied, kept = await self._deny_open(inbound, "")
             said += [f"#{one} denied." for one in denied]
             said += [f"#{one} stays open: it is not yours to turn down." for one in kept]
+            over, others = await self._desk.grants.end_all(inbound.address, inbound.sender)
+            said += [f"#{one} asks again from now on." for one in over]
+            said += [f"The grant #{one} stays: it is not yours to take back." for one in others]
             await self._take_back(halted, inbound)
             await self._drop(halted)
         except StorageError:
@@ -249,6 +256,9 @@ class Commands:
             return await self.outputs.send(which, inbound.address, inbound.ref.message)
         except StorageError as error:
             return f"That cannot be sent now: {error.message}"
+
+    async def _grants(self, inbound: Inbound) -> str | Card:
+        return await grants.command(self._desk.grants, self._stores.consents, self._clock, inbound)
 
     async def _approve(self, inbound: Inbound) -> str:
         return await self._ruled(inbound, ApprovalState.APPROVED)

@@ -18,8 +18,10 @@ def items_of(state: TurnState, text: str, masker: Masker, *, attended: bool) -> 
         OutboxItem(OutKind.NOTICE, state.address, card=Card(CardKind.NOTICE, mask(line), mask(""), (), silent=True))
         for line in _unrun_lines(state, attended)
     ]
-    if state.ran:
-        card = Card(CardKind.NOTICE, mask(ran_line(state.ran)), mask(""), (), silent=True)
+    ran = [ran_line(state.ran)] if state.ran else []
+    granted = [granted_line(state.granted)] if state.granted else []
+    for line in (*ran, *granted):
+        card = Card(CardKind.NOTICE, mask(line), mask(""), (), silent=True)
         items.append(OutboxItem(OutKind.NOTICE, state.address, card=card, silent=True))
     if text and text.strip() != NO_REPLY:
         items.append(OutboxItem(OutKind.REPLY, state.address, text=mask(text), quote=state.ref.message))
@@ -47,3 +49,8 @@ def ran_line(ran: tuple[str, ...]) -> str:
     if len(ran) == 1:
         return f"Ran by rule: {ran[0]}"
     return f"Ran by rule, {len(ran)} calls: {_some(ran)}"
+
+
+def granted_line(granted: tuple[str, ...]) -> str:
+    """What ran because a person had allowed it for a while, each with the question that was answered so."""
+    return f"Approved before, so run without a question: {_some(granted)} · /grants"

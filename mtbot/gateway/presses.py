@@ -7,10 +7,12 @@ from dataclasses import replace
 from mtbot.approvals.cut_off import MARK
 from mtbot.approvals.desk import Desk
 from mtbot.domain.errors import AlreadyDecided, NoSuchApproval, NotAllowed, NotWrittenYet, StateError, StorageError
-from mtbot.domain.ports import Consents
+from mtbot.domain.grant import MINUTE_MS
+from mtbot.domain.ports import Clock, Consents
 from mtbot.domain.record import Approval, ApprovalState, ChoiceAction, Ruling, Via
 from mtbot.domain.trash import Undo
 from mtbot.domain.turn import Address, Inbound, InboundKind, SourceRef, surface
+from mtbot.gateway import grants
 from mtbot.gateway.answers import Answers
 from mtbot.gateway.commands import NOT_WRITTEN_YET, Commands
 from mtbot.gateway.lanes import Lanes, Offered
@@ -57,12 +59,21 @@ class Presses:
         if not approval.concerns(inbound.address):
             await self._answers.note(inbound, "This button belongs to another chat.")
             return
+        if word == ChoiceAction.REVOKE:
+            # pressed in a list, so nothing is learnt of the question's own message
+            said = await grants.revoke(self._desk.grants, self._consents, self._answers.clock, inbound, approval.id)
+            await self._answers.note(inbound, said)
+            return
         if approval.message is None and inbound.ref.message is not None and approval.place == inbound.address:
             # the question had arrived although nobody could tell: now its buttons can be taken away
             with contextlib.suppress(StorageError):
                 await self._consents.shown(approval.id, inbound.ref.message)
         if word == ChoiceAction.APPROVE:
             await self.rule(inbound, approval, ApprovalState.APPROVED, Via.BUTTON, "")
+        elif word == ChoiceAction.GRANT:
+            # a button that no question showed is told that it cannot
+            lasts = approval.offer.ms if approval.offer else MINUTE_MS
+            await self.rule(inbound, approval, ApprovalState.APPROVED, Via.BUTTON, "", lasts)
         elif word == ChoiceAction.DENY:
             await self.rule(inbound, approval, ApprovalState.DENIED, Via.BUTTON, "")
         elif word == ChoiceAction.ASK_AGAIN:
@@ -88,11 +99,13 @@ class Presses:
         await self._answers.say(wanted, said)
         await self._answers.note(inbound, "Stopped.")
 
-    async def rule(self, inbound: Inbound, approval: Approval, state: ApprovalState, via: Via, reason: str) -> None:
-        """Rule on a request, and tell the person what became of it."""
-        ruling = Ruling(state, inbound.sender, via, self._answers.clock.now_ms(), reason)
+    async def rule(
+        self, inbound: Inbound, approval: Approval, state: ApprovalState, via: Via, reason: str, lasts_ms: int = 0
+    ) -> None:
+        """Rule on a request, for ``lasts_ms`` if not for this once, and tell the person what became of it."""
+        ruling = Ruling(state, inbound.sender, via, self._answers.clock.now_ms(), reason, lasts_ms)
         try:
-            await self._desk.decide(approval.id, ruling)
+            ruled = await self._desk.decide(approval.id, ruling)
         except AlreadyDecided as lost:
             at = self._answers.clock.clock_text(lost.at_ms)
             what = "expired, nothing ran" if lost.state == ApprovalState.EXPIRED else f"{lost.state} by {lost.decider}"
@@ -109,7 +122,8 @@ class Presses:
         else:
             # the lane first: a slow answer to the button must not hold up what was decided
             self._lanes.resume(approval.address.session, approval.id)
-            await self._answers.note(inbound, "Approved." if state is ApprovalState.APPROVED else "Denied.")
+            said = "Denied." if state is ApprovalState.DENIED else _yes(ruled, self._answers.clock)
+            await self._answers.note(inbound, said)
 
     async def _ask_again(self, inbound: Inbound, approval: Approval) -> None:
         again = replace(
@@ -150,3 +164,11 @@ class Presses:
 
 async def _no_notice(_inbound: Inbound, _word: str, _token: str) -> str:
     return "This button does nothing any more."
+
+
+def _yes(ruled: Approval, clock: Clock) -> str:
+    ruling = ruled.ruling
+    if ruling is None or not ruling.lasts_ms:
+        return "Approved."
+    until = clock.clock_text(ruling.at_ms + ruling.lasts_ms)
+    return f"Approved until {until}: exactly this, in this chat, for who asked. /grants takes it back."

@@ -114,6 +114,11 @@ def wanted(literal: Literal, rules: tuple[AllowRule, ...]) -> Wanted:
     return Wanted(literal.cd or entering(literal, rules), tuple(paths), tuple(trees), repository)
 
 
+def covers(literal: Literal, rules: tuple[AllowRule, ...]) -> bool:
+    """Whether some rule is about one of the commands, be it that it lets it run here or not; never raises."""
+    return any(True for command in literal.commands for _ in all_matching(command, rules))
+
+
 def judge(
     literal: Literal,
     second_reading: tuple[Argv, ...] | None,

@@ -3,11 +3,11 @@
 A text is read once per call; what was read travels in ``Prepared`` to every stage.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from mtbot.domain.call import Access, Call, ToolSpec
-from mtbot.policy import allow, never, readings
+from mtbot.policy import allow, grant_words, never, readings
 from mtbot.policy.lexer import Literal, NotLiteral, lex
 from mtbot.policy.reading_values import BashlexReading, Readings, SimpleCommand, Word
 from mtbot.policy.rule import MAX_TEXT_BYTES
@@ -44,7 +44,8 @@ class PathWant:
 class Wants:
     """The look-ups that the decision needs (see ``Facts`` for what each becomes).
 
-    ``cut``: the owner's denied paths or commands call for more look-ups than one call gets.
+    ``cut``: the owner's denied paths or commands call for more look-ups than one call gets. ``grant``: by its shape it is
+    a command that a person could allow for some minutes.
     """
 
     directory: str | None = None
@@ -55,6 +56,7 @@ class Wants:
     scripts: tuple[str, ...] = ()
     unbound: tuple[str, ...] = ()
     cut: bool = False
+    grant: bool = False
     targets: tuple[PathWant, ...] = ()
 
 
@@ -115,7 +117,25 @@ def prepare(call: Call, spec: ToolSpec, rules: RuleSet) -> Prepared:
         unbound=unbound + scripts[MAX_SCRIPTS : MAX_SCRIPTS + _MAX_NAMED],
         cut=cut or (bool(rules.denied_commands) and len(programs) > MAX_PROGRAMS),
     )
+    if rules.grant_minutes and isinstance(literal, Literal) and not allow.covers(literal, rules.allow):
+        wants = _for_a_grant(wants, literal)
     return Prepared(call, spec, rules, wants, found, literal)
+
+
+def _for_a_grant(wants: Wants, literal: Literal) -> Wants:
+    """What has to be looked at before a command that no rule knows could be granted."""
+    command = grant_words.single(literal)
+    paths = None if command is None else grant_words.paths_in(command.argv)
+    if paths is None:
+        return wants
+    looks = allow.wanted(literal, grant_words.READERS)
+    return replace(
+        wants,
+        paths=tuple(dict.fromkeys((*wants.paths, *paths, *looks.paths))),
+        trees=tuple(dict.fromkeys((*wants.trees, *looks.trees))),
+        repository=wants.repository or looks.repository,
+        grant=True,
+    )
 
 
 def _targets(call: Call, spec: ToolSpec) -> tuple[PathWant, ...]:

@@ -1,6 +1,6 @@
 """The decision: what was read and what was looked up, in; one Decision, out. Pure, total, and on one page.
 
-The stages in their order; the first that speaks ends it: input, deny, parse, allow, mode (the classifier and the
+The stages in their order; the first that speaks ends it: input, deny, parse, allow, grant, mode (the classifier and the
 person come after, outside). Every tool passes here; a tool without valid metadata asks.
 """
 
@@ -22,7 +22,7 @@ from mtbot.domain.call import (
 )
 from mtbot.domain.process import CONTAINED, HOST
 from mtbot.domain.turn import SurfaceName
-from mtbot.policy import allow, deny, elevation, sensitive
+from mtbot.policy import allow, deny, elevation, grants, sensitive
 from mtbot.policy.allow_rule import Role
 from mtbot.policy.classify import NOT_CONTAINED, floor
 from mtbot.policy.deny import Denial, Mention
@@ -63,7 +63,7 @@ def _command(prepared: Prepared, facts: Facts) -> Decision:
     decision = _must_ask(prepared, found)
     if decision is None:
         allowed = _allowed(prepared, facts)
-        decision = allowed if isinstance(allowed, Decision) else _by_mode(prepared, facts, allowed)
+        decision = allowed if isinstance(allowed, Decision) else _not_allowed(prepared, facts, allowed)
     if decision.verdict is not Verdict.ASK:
         return decision
     if decision.elevates or decision.owner_only:
@@ -184,6 +184,26 @@ def _required(prepared: Prepared, stage: Stage) -> Decision:
     """It would run uncontained, and the owner does not want that."""
     reason = "it should run contained, which cannot be done here, and tools.exec.containment.require is set"
     return _refuse(prepared, stage, "containment.required", reason)
+
+
+def _not_allowed(prepared: Prepared, facts: Facts, why_not: str) -> Decision:
+    """What no rule lets run: a person may have allowed exactly this for a while, else the mode decides."""
+    grant = grants.covering(prepared, facts)
+    if grant is None:
+        return _by_mode(prepared, facts, why_not)
+    if facts.profile == UNCONTAINED and prepared.rules.require_containment:
+        return _required(prepared, Stage.GRANT)
+    assert isinstance(prepared.literal, Literal), "only plain commands are granted"
+    return Decision(
+        Verdict.RUN,
+        Stage.GRANT,
+        grant.rule,
+        "a person allowed exactly this for a while",
+        prepared.commands,
+        runs=prepared.literal.canonical(),
+        profile=facts.profile,
+        grant=grant,
+    )
 
 
 def _by_mode(prepared: Prepared, facts: Facts, why_not: str) -> Decision:

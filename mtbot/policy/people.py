@@ -25,6 +25,7 @@ OWN_COMMANDS = frozenset(
         "pending",
         "approve",
         "deny",
+        "grants",
         "cancel",
         "model",
         "output",

@@ -44,7 +44,8 @@ class RuleSet:
     ``write`` is what an ordinary write inside a read-write root gets. ``hosts`` are the web hosts that even a tainted
     turn may read. ``denied_paths`` (absolute, resolved) and ``denied_commands`` are never approvable.
     ``require_containment``: what should run contained is refused where it cannot. ``elevation``: commands that change the
-    user and that the owner may approve in a chat.
+    user and that the owner may approve in a chat. ``grant_minutes``: for so long may a person allow an exact command (0:
+    not at all).
     """
 
     mode: Mode = Mode.APPROVAL
@@ -60,6 +61,7 @@ class RuleSet:
     confirm_on: frozenset[str] = frozenset(CATEGORIES)
     require_containment: bool = False
     elevation: tuple[ArgvPattern, ...] = ()
+    grant_minutes: int = 0
 
     def root_of(self, path: str) -> Root | None:
         """The root with the longest match that holds ``path``."""

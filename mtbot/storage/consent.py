@@ -9,11 +9,24 @@ from sqlmodel import Session, col, select
 from mtbot.audit import storable
 from mtbot.domain.errors import AlreadyDecided, NameTaken, NoSuchApproval, SealError, StorageError
 from mtbot.domain.ids import ApprovalId, CallId, Digest, SessionId, TurnId
-from mtbot.domain.record import Approval, ApprovalState, Card, EventDraft, EventKind, OutboxItem, Ruling, Via, Word
+from mtbot.domain.record import (
+    Approval,
+    ApprovalState,
+    Card,
+    EventDraft,
+    EventKind,
+    Offer,
+    OutboxItem,
+    Ruling,
+    Via,
+    Word,
+)
 from mtbot.domain.turn import SYSTEM, Address, TurnState
 from mtbot.storage.chain import Chain, Pen
 from mtbot.storage.columns import Mask, actor, address_columns, address_of, ensure_session, place_of, queue
 from mtbot.storage.engine import Database
+from mtbot.storage.grant_tables import GrantRow
+from mtbot.storage.grants import end, give
 from mtbot.storage.inserting import insert_if_new
 from mtbot.storage.tables import ApprovalRow, EventRow, ParkedRow
 
@@ -45,7 +58,8 @@ class ConsentStore:
     async def rule(self, approval: ApprovalId, ruling: Ruling, draft: EventDraft, *items: OutboxItem) -> Approval:
         """Compare-and-set PENDING to ``ruling.state`` with its event and ``items`` to send; the new row.
 
-        REVOKED also takes back a yes whose call has not started.
+        REVOKED also takes back a yes whose call has not started, with its grant if it was one that lasts; such a yes is a
+        grant from this transaction on.
 
         AlreadyDecided if somebody was first, NoSuchApproval if there is none, RecordUnavailable. A yes at or after
         ``expires_ms`` becomes EXPIRED, with an event that says so and without ``items``, and is AlreadyDecided.
@@ -63,6 +77,11 @@ class ConsentStore:
                 lapse(row, ruling, draft, pen)
                 return row, False
             decide(row, ruling)
+            if ruling.state is ApprovalState.APPROVED and ruling.lasts_ms:
+                give(session, row, ruling)
+            given = session.get(GrantRow, row.id) if ruling.state is ApprovalState.REVOKED else None
+            if given is not None and given.revoked_ms is None:
+                end(given, ruling)
             pen.append(draft)
             queue(session, self._db.seal, items, ruling.at_ms)
             return row, True
@@ -183,6 +202,7 @@ class ConsentStore:
             ruling=_ruling(row),
             message=row.message,
             asked_at=None if place == address else place,
+            offer=None if row.offer is None else Offer(Digest(row.offer), row.offer_ms or 0),
         )
 
 
@@ -210,6 +230,8 @@ def _row(approval: Approval) -> ApprovalRow:
         elevates=approval.elevates,
         owner_only=approval.owner_only,
         state=ApprovalState.PENDING,
+        offer=approval.offer.binding if approval.offer else None,
+        offer_ms=approval.offer.ms if approval.offer else None,
         **address_columns(approval.address),
     )
 
@@ -235,13 +257,14 @@ def decide(row: ApprovalRow, ruling: Ruling) -> None:
     row.decider_kind, row.decider_id = ruling.decider.kind, ruling.decider.id
     row.decider_name = storable(ruling.decider.name)
     row.via, row.decided_ms, row.reason = ruling.via, ruling.at_ms, storable(ruling.reason)
+    row.lasts_ms = ruling.lasts_ms or None
 
 
 def _ruling(row: ApprovalRow) -> Ruling | None:
     if row.decider_kind is None or row.decider_id is None or row.decided_ms is None:
         return None
     decider = actor(row.decider_kind, row.decider_id, row.decider_name)
-    return Ruling(ApprovalState(row.state), decider, Via(row.via), row.decided_ms, row.reason)
+    return Ruling(ApprovalState(row.state), decider, Via(row.via), row.decided_ms, row.reason, row.lasts_ms or 0)
 
 
 def _revocable(session: Session, row: ApprovalRow, ruling: Ruling) -> bool:

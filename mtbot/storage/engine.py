@@ -112,8 +112,14 @@ class Database:
         """The result of ``work`` on one consistent view. StorageError, also for what an older schema does not hold."""
 
         def look() -> T:
-            with explain(self.place), Session(self._pair.reading) as session:
-                return work(session)
+            try:
+                with explain(self.place), Session(self._pair.reading) as session:
+                    return work(session)
+            except StorageError as fault:
+                if self.current:
+                    raise
+                older = "an older mtclaw made this database; the next start of the gateway brings it up to date"
+                raise StorageError(fault.message, hint=older) from fault
 
         try:
             return await self._writer.run(look, DEADLINE_S)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from sqlalchemy import ColumnElement, Select, delete, func
+from sqlalchemy import ColumnElement, Select, delete, func, or_
 from sqlalchemy.orm import Mapped
 from sqlmodel import Session, SQLModel, col, select
 
@@ -21,6 +21,7 @@ from mtbot.domain.record import ApprovalState, CronStatus
 from mtbot.storage import files
 from mtbot.storage.connections import BUSY_S, explain_sqlite
 from mtbot.storage.engine import Database
+from mtbot.storage.grant_tables import GrantRow
 from mtbot.storage.place import SqlitePlace, sqlite_place
 from mtbot.storage.tables import (
     ApprovalRow,
@@ -51,6 +52,7 @@ class Removed:
     job_runs: int = 0
     conversations: int = 0
     edits: int = 0
+    grants: int = 0
 
     def __str__(self) -> str:
         found = [f"{getattr(self, one.name)} {one.name.replace('_', ' ')}" for one in fields(self)]
@@ -92,9 +94,10 @@ class Maintenance:
 
     async def tidy(self, before_ms: int, now_ms: int) -> Removed:
         """Remove what is done and older than ``before_ms``: updates, sent messages, decided requests, runs of jobs,
-        offers to use an edited text.
+        offers to use an edited text, grants.
 
-        Kept is what something still needs: the last update of each bot, a request whose turn goes on, a job's last run.
+        Kept is what something still needs: the last update of each bot, a request whose turn goes on or whose grant
+        holds, a job's last run.
         StorageError.
         """
         newest = select(func.max(InboxTable.id)).group_by(col(InboxTable.bot))
@@ -115,6 +118,13 @@ class Maintenance:
                 col(OutboxTable.state).in_(over),
                 col(OutboxTable.created_ms) < before_ms,
             ),
+            # before the requests, which would take them along uncounted
+            grants=await self._remove(
+                GrantRow,
+                col(GrantRow.id),
+                col(GrantRow.given_ms) < before_ms,
+                or_(col(GrantRow.until_ms) <= now_ms, col(GrantRow.revoked_ms).is_not(None)),
+            ),
             requests=await self._remove(
                 ApprovalRow,
                 col(ApprovalRow.id),
@@ -122,6 +132,7 @@ class Maintenance:
                 col(ApprovalRow.decided_ms) < before_ms,
                 col(ApprovalRow.expires_ms) < now_ms,
                 col(ApprovalRow.id).not_in(parked),
+                col(ApprovalRow.id).not_in(select(GrantRow.id)),
             ),
             job_runs=await self._remove(
                 CronRow,

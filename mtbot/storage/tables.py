@@ -22,11 +22,11 @@ from sqlmodel import Field
 
 from mtbot.domain.record import ApprovalState, CronStatus, EventKind, OutKind, Via, Word
 from mtbot.domain.turn import ActorKind, Role, SurfaceName
-from mtbot.storage import account_tables
+from mtbot.storage import account_tables, grant_tables
 from mtbot.storage.table_base import ROW_ID, Base, added, one_of
 
 # Whoever compares or builds the whole schema takes it from here, so every table must have been imported.
-__all__ = ["Base", "account_tables"]
+__all__ = ["Base", "account_tables", "grant_tables"]
 
 
 class OutboxState(StrEnum):
@@ -110,7 +110,10 @@ class LeaseRow(Base, table=True):
 
 
 class ApprovalRow(Base, table=True):
-    """A request for a person's yes. ``place_*`` is where it was asked; ``used_seq`` the STARTED event that consumed it."""
+    """A request for a person's yes. ``place_*`` is where it was asked; ``used_seq`` the STARTED event that consumed it.
+
+    ``offer`` and ``offer_ms`` are what a yes that lasts would be for and how long, ``lasts_ms`` how long it was given.
+    """
 
     __tablename__ = "approvals"
     __table_args__ = (
@@ -165,6 +168,9 @@ class ApprovalRow(Base, table=True):
     message: int | None = Field(default=None, sa_type=BigInteger)
     used_seq: int | None = Field(default=None, sa_type=BigInteger)
     owner_only: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    offer: str | None = Field(default=None, sa_type=Text)
+    offer_ms: int | None = Field(default=None, sa_type=BigInteger)
+    lasts_ms: int | None = Field(default=None, sa_type=BigInteger)
 
 
 class ParkedRow(Base, table=True):

@@ -17,6 +17,7 @@ from mtbot.storage.anchor import Anchor
 from mtbot.storage.chain import Chain, Pen, anchor_mark, event_of
 from mtbot.storage.engine import Database
 from mtbot.storage.events import CHUNK, COLUMNS, EVERY, EventFilter, Rows, readable
+from mtbot.storage.grants import use
 from mtbot.storage.instance import Instance, provably_dead
 from mtbot.storage.tables import ApprovalRow, EventRow, HeadRow, MarkRow, ParkedRow
 from mtbot.storage.wire import Prepared, Wire
@@ -57,9 +58,12 @@ class Trail:
             return ()
         return await self._chain.commit_swiftly(drafts[0].at_ms, lambda _wire, pen: pen.append(*drafts))
 
-    async def start(self, draft: EventDraft, approval: ApprovalId | None) -> AuditEvent:
+    async def start(
+        self, draft: EventDraft, approval: ApprovalId | None, grant: ApprovalId | None = None
+    ) -> AuditEvent:
         """Commit the STARTED event of a call: once per call id, for ever, and with ``approval`` only if it is usable.
 
+        With ``grant`` only if that one holds at the draft's moment; the use is counted.
         The start consumes the approval and wipes the parked turn, which goes on in memory from here; the row that is
         left says until the turn is flushed that it was not (``cut_short``).
         NotUsable (also for a second start), RecordUnavailable: then nothing was written and nothing may run.
@@ -73,6 +77,8 @@ class Trail:
                 raise NotUsable("used", f"call {bare.call} was started before")
             if approval is not None:
                 _check_usable(wire, approval, bare)
+            if grant is not None:
+                use(wire, grant, bare)
             (event,) = pen.append(bare)
             if approval is not None:
                 wire.run(_USE, {"wanted": approval, "used_seq": event.seq})

@@ -80,7 +80,7 @@ class ExecTool:
 
     async def perform(self, call: Call, permit: Permit, progress: Callable[[SafeText], None]) -> Outcome:
         """Run ``permit.runs``. If the turn is cancelled the command is stopped first, and its end is still reported."""
-        shell = call.shell if permit.basis is Basis.RULING else BY_RULE
+        shell = call.shell if permit.basis in (Basis.RULING, Basis.GRANT) else BY_RULE
         spool = self._outputs.spool() if self._outputs is not None else None
         request = ChildRequest(
             id=str(call.id),

@@ -51,7 +51,9 @@ async def test_what_needs_a_person_is_asked_once_and_waits(
     async with open_stage(tmp_path, [call(tool, arguments), say("Through.")], setting) as stage:
         turn = asyncio.create_task(Private().turn(stage, "Through."))
         asked = await stage.telegram.shown(CHIEF.id, "Run this on")
-        assert asked.labels == ("✅ Approve once", "🚫 Deny")
+        # what is exact and stays in the workspace could be approved for a while, too
+        lasting = ("✅ Approve for 15 min",) if tool == "exec" else ()
+        assert asked.labels == ("✅ Approve once", "🚫 Deny", *lasting)
         assert not (workspace / str(arguments.get("path", "made.txt"))).exists() or tool == "read_file"
         assert EventKind.STARTED not in {event.draft.kind for event in await stage.events()}
         await stage.telegram.press(CHIEF, asked.id)

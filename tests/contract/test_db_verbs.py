@@ -42,7 +42,7 @@ async def test_pruning_keeps_what_the_settings_keep(tmp_path: Path) -> None:
         assert kept.out == (
             "the record: kept (audit.keep_days is 0)\n"
             "conversations: kept (storage.keep_days is 0)\n"
-            "done for more than 14 days: 0 updates, 0 sent messages, 0 requests, 0 runs of jobs removed\n"
+            "done for more than 14 days: 0 updates, 0 sent messages, 0 requests, 0 grants, 0 runs of jobs removed\n"
             "whole outputs: 0 removed\n"
         )
         gone = await stage.cli("db", "prune", "--before", "2999-01-01")

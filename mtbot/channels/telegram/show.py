@@ -29,7 +29,7 @@ from mtbot.channels.telegram.render import Entity, EntityType, Part, plain, rend
 from mtbot.channels.telegram.transport import CALL_SECONDS, Transport
 from mtbot.domain.errors import Ambiguous, ChannelError, Throttled, Unreachable
 from mtbot.domain.ids import BotName
-from mtbot.domain.record import Card, CardKind, Choice, OutboxItem, OutKind
+from mtbot.domain.record import Card, CardKind, Choice, ChoiceAction, OutboxItem, OutKind
 from mtbot.domain.turn import Address
 
 MAX_UNITS = 4096
@@ -75,12 +75,20 @@ def _with_code(text: str, line: str) -> tuple[str, list[Entity]]:
     return text, found
 
 
+_OWN_ROW = (ChoiceAction.GRANT, ChoiceAction.REVOKE)
+
+
 def keyboard(choices: Sequence[Choice]) -> InlineKeyboardMarkup | None:
-    """One row of buttons; None for none."""
+    """One row of buttons, below it one for each that allows or takes back more than this once; None for none."""
     if not choices:
         return None
-    row = [InlineKeyboardButton(text=choice.label, callback_data=choice.data) for choice in choices]
-    return InlineKeyboardMarkup(inline_keyboard=[row])
+    row = [_button(choice) for choice in choices if choice.action not in _OWN_ROW]
+    alone = [[_button(choice)] for choice in choices if choice.action in _OWN_ROW]
+    return InlineKeyboardMarkup(inline_keyboard=[row, *alone] if row else alone)
+
+
+def _button(choice: Choice) -> InlineKeyboardButton:
+    return InlineKeyboardButton(text=choice.label, callback_data=choice.data)
 
 
 def _entities(part: Part) -> list[MessageEntity]:

@@ -45,13 +45,14 @@ class Office:
     clock: Clock
     names: Names = field(default_factory=Names)
     timeout: int = 30 * MINUTE
+    minutes: int = 15
     wakes: int = 0
 
     def desk(self, stores: Stores | None = None) -> Desk:
         """A desk as bootstrap builds it."""
         found = stores or self.stores
         desk = Desk(
-            DeskStores(found.consents, found.outbox),
+            DeskStores(found.consents, found.outbox, found.grants),
             lambda: self.people,
             Cards(Place("nas", "mtclaw"), self.clock, REDACTOR),
             self.clock,
@@ -59,6 +60,7 @@ class Office:
             lambda _address: self.timeout,
         )
         desk.wake = self._woken
+        desk.grants.minutes = lambda _address: self.minutes
         return desk
 
     def _woken(self) -> None:

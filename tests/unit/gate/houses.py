@@ -68,10 +68,12 @@ class Log:
         await self._meet(drafts[0].kind)
         return await self.office.stores.trail.append(*drafts)
 
-    async def start(self, draft: EventDraft, approval: ApprovalId | None) -> AuditEvent:
+    async def start(
+        self, draft: EventDraft, approval: ApprovalId | None, grant: ApprovalId | None = None
+    ) -> AuditEvent:
         """Start."""
         await self._meet(draft.kind)
-        return await self.office.stores.trail.start(draft, approval)
+        return await self.office.stores.trail.start(draft, approval, grant)
 
     async def _meet(self, kind: EventKind) -> None:
         if kind in self.faults:

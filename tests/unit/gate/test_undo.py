@@ -36,9 +36,11 @@ class Log:
         self.drafts += drafts
         return tuple(AuditEvent(len(self.drafts), "", draft, "", "") for draft in drafts)
 
-    async def start(self, draft: EventDraft, approval: ApprovalId | None) -> AuditEvent:
+    async def start(
+        self, draft: EventDraft, approval: ApprovalId | None, grant: ApprovalId | None = None
+    ) -> AuditEvent:
         """Note, unless broken."""
-        assert approval is None
+        assert (approval, grant) == (None, None)
         if self.broken:
             raise RecordUnavailable("the disk is full")
         return (await self.append(draft))[0]
