@@ -3,7 +3,12 @@
 from dataclasses import dataclass
 
 LEXER = ("tests/unit/policy/test_lexer.py", "tests/differential")
-ALLOW = ("tests/unit/policy/test_allow.py", "tests/unit/policy/test_owner.py", "tests/unit/policy/test_readonly.py")
+ALLOW = (
+    "tests/unit/policy/test_allow.py",
+    "tests/unit/policy/test_owner.py",
+    "tests/unit/policy/test_readonly_carriers.py",
+    "tests/unit/policy/test_readonly.py",
+)
 EVALUATE = ("tests/unit/policy/test_evaluate.py", "tests/unit/policy/test_classify.py")
 GATE = ("tests/unit/gate", "tests/contract")
 DESK = ("tests/unit/approvals", "tests/contract")
@@ -170,14 +175,14 @@ CUTS: tuple[Cut, ...] = (
     _gate("digest", "if case.call.digest(case.facts) != approval.digest:", "if False:"),
     _gate(
         "refusal at use",
-        "        if case.decision.verdict is Verdict.REFUSE:\n            return answers.refused(case.decision)\n        if not",
-        "        if not",
+        "        if case.decision.verdict is Verdict.REFUSE:\n            return answers.refused(case.decision)\n        if (case",
+        "        if (case",
     ),
     _gate("removed person", "if not self._consent.still_welcome(approval):", "if False:"),
     _gate(
         "end on record",
-        "        if await self._record_end(draft, event, outcome) or stopped:",
-        "        if stopped:",
+        "cut = await self._record_end(draft, event, outcome)",
+        "cut = False",
     ),
     _gate(
         "proposal on record",
