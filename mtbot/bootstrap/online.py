@@ -35,6 +35,7 @@ from mtbot.gateway.lifecycle import Gateway, Parts, Service
 from mtbot.gateway.outputs import OutputDesk, OutputsFrame
 from mtbot.gateway.pairing import Pairer, PairFrame
 from mtbot.gateway.received import Received, Shelving
+from mtbot.gateway.senders import Senders
 from mtbot.gateway.status import Statuses, StatusFrame
 from mtbot.gateway.throttle import Throttle
 from mtbot.policy.limits import HourlyLimit
@@ -87,6 +88,7 @@ def build_gateway(engine: Engine) -> "Running":
     )
     intake.edits = EditOffers(stores.edits, stores.inbox, engine.lanes, edit_frame)
     intake.files.received = _received(engine, ways)
+    intake.senders = running.senders = Senders(stores.senders, clock)
     running.reloader = Reloader(engine)
     intake.pairer = running.pairer = _pairer(engine, running.reloader)
     commands.add(Command("pair", "", running.pairer.listed, frozenset()))
@@ -154,6 +156,7 @@ class Running:
     bots: Bots
     statuses: Statuses
     pairer: Pairer
+    senders: Senders
     reloader: Reloader
     trash: TrashKeeper
     scheduler: "Scheduler"
@@ -266,6 +269,7 @@ class Running:
         await self.scheduler.close()
         self.intake.files.close()
         await self.pairer.close()
+        await self.senders.close()
         await self.statuses.close(STATUS_SECONDS)
         for bot in self._ways.bots.values():
             await bot.transport.close()

@@ -18,6 +18,7 @@ from mtbot.storage.leases import LeaseStore
 from mtbot.storage.maintenance import Maintenance
 from mtbot.storage.outbox import OutboxStore
 from mtbot.storage.pairing import PairingStore
+from mtbot.storage.senders import SenderStore
 from mtbot.storage.spending import SpendingStore
 from mtbot.storage.trail import Trail
 
@@ -37,6 +38,7 @@ class Stores:
     edits: EditStore
     chats: ChatStore
     pairings: PairingStore
+    senders: SenderStore
     spending: SpendingStore
     host_runs: HostRunStore
 
@@ -57,6 +59,7 @@ def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
         edits=EditStore(db),
         chats=ChatStore(db, mask),
         pairings=PairingStore(db),
+        senders=SenderStore(db),
         spending=SpendingStore(db),
         host_runs=HostRunStore(db, chain, consents, mask),
     )

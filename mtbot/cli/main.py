@@ -46,6 +46,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("usage", "mtbot.cli.usage", "usage", "What models cost, by day and person."),
     Verb("trash", "mtbot.cli.trash", "trash", "What the tools took away: list, restore, empty."),
     Verb("pair", "mtbot.cli.pair", "pair", "Let somebody speak to a bot, by a code that this host shows."),
+    Verb("senders", "mtbot.cli.senders", "senders", "Who wrote to a bot lately and was ignored, and why."),
     Verb("policy", "mtbot.cli.policy", "policy", "What would happen to a command, and why."),
     Verb("config", "mtbot.cli.config", "config", "The configuration: path, show, validate, reference."),
     Verb("demo", "mtbot.cli.demo", "demo", "The whole bot on this machine, without Telegram or a model.", spawns=True),

@@ -35,6 +35,7 @@ from mtbot.gateway.lanes import Lanes, Offered
 from mtbot.gateway.pairing import Pairer
 from mtbot.gateway.presses import Presses
 from mtbot.gateway.received import FileMessages
+from mtbot.gateway.senders import Senders
 from mtbot.gateway.throttle import Throttle
 from mtbot.policy.people import Admission
 
@@ -68,6 +69,7 @@ class Intake:
         self.edits: EditOffers | None = None
         self.throttle: Throttle | None = None
         self.pairer: Pairer | None = None
+        self.senders: Senders | None = None
         self.files = FileMessages(self._text, self._answers.say, self._done)
 
     def admits(self, inbound: Inbound) -> bool:
@@ -129,6 +131,8 @@ class Intake:
         """Count what nobody has to be told of; tell the presser of a button, and the owner of a new group, once."""
         admission = self._frame.people().admit(inbound)
         self.ignored[admission] += 1
+        if self.senders is not None:
+            self.senders.note(inbound, admission)
         if inbound.kind is InboundKind.PRESS:
             await self._answers.note(inbound, "You are not on the list of this chat.")
         if admission is Admission.MAY_PAIR and self.pairer is not None:

@@ -16,9 +16,9 @@ _SERVICE_STOPS = words(
 )
 _SERVICES = words("systemctl service rc-service launchctl supervisorctl initctl sv s6-svc docker podman")
 _OWN_READING = frozenset({
-    ("version",), ("doctor",), ("usage",), ("config", "path"), ("config", "show"), ("config", "validate"),
+    ("version",), ("doctor",), ("status",), ("senders",), ("usage",), ("config", "path"), ("config", "show"), ("config", "validate"),
     ("config", "reference"), ("sessions", "list"), ("sessions", "show"), ("approvals", "list"), ("approvals", "show"),
-    ("approvals", "pending"), ("cron", "list"), ("trash", "list"), ("policy", "rules"), ("policy", "test"), ("policy", "check"),
+    ("approvals", "pending"), ("cron", "list"), ("grants", "list"), ("trash", "list"), ("policy", "rules"), ("policy", "test"), ("policy", "check"),
     ("policy", "explain"), ("policy", "lint"), ("policy", "replay"), ("policy", "suggest"), ("policy", "sudoers"), ("audit", "verify"),
     ("audit", "export"),
 })  # fmt: skip
