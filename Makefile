@@ -78,6 +78,7 @@ bench: .venv/dev.stamp .venv/package.stamp ## time what the design promises
 	$(BIN)/python -m benchmarks.policy tests/corpus/*.jsonl
 	$(BIN)/python -m benchmarks.storage
 	$(BIN)/python -m benchmarks.gateway
+	$(BIN)/python -m benchmarks.intake
 
 lock: ## resolve both locks anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet \

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmarks.contenders import Contender, Ground, hermes, mtclaw, nanobot, rss_mb
 from mtbot.simulator.model import ModelSimulator
-from mtbot.simulator.script import ModelRequest, Step, say
+from mtbot.simulator.script import ModelRequest, Script, Step, say
 from mtbot.simulator.telegram import TelegramSimulator
 from mtbot.simulator.values import Person
 
@@ -84,9 +84,9 @@ class Scene:
         return call.at - began, replied - call.at
 
 
-async def begin(contender: Contender, home: Path, people: Sequence[Person]) -> Scene:
+async def begin(contender: Contender, home: Path, people: Sequence[Person], answers: Script = echo) -> Scene:
     """Start it and wait until it polls. RuntimeError if it never does."""
-    telegram, model = TelegramSimulator(), ModelSimulator(echo, strict=False)
+    telegram, model = TelegramSimulator(), ModelSimulator(answers, strict=False)
     await telegram.start()
     await model.start()
     for person in people:

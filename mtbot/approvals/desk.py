@@ -199,11 +199,10 @@ class Desk:
 
     async def lapse_due(self) -> tuple[Approval, ...]:
         """Expire every request whose time is over; those that this call closed."""
-        now = self._clock.now_ms()
-        due = [row for row in await self._stores.consents.pending() if row.expires_ms <= now]
+        due = await self._stores.consents.due(self._clock.now_ms())
         for row in due:
             await self.lapse(row)
-        return tuple(due)
+        return due
 
     async def ended(self, approval: Approval, outcome: Outcome) -> None:
         """Put how the call ended below its question; the record has it already, so a failure here is let go."""

@@ -174,6 +174,14 @@ class Consents(Protocol):
         """Requests that wait, oldest first."""
         ...
 
+    async def due(self, now_ms: int) -> tuple[Approval, ...]:
+        """Requests that wait although their time is over, oldest first."""
+        ...
+
+    async def next_due(self) -> int | None:
+        """When the time of the next request that waits is over."""
+        ...
+
     async def resumable(self) -> tuple[Approval, ...]:
         """Requests that are decided while their turn is still parked, oldest first: start-up and the 5 s look use it."""
         ...

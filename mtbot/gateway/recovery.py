@@ -237,8 +237,8 @@ class Recovery:
 
     async def _until_next(self) -> float:
         now = self._clock.now_ms()
-        due = [approval.expires_ms for approval in await self._left.consents.pending()]
-        return min(LOOK_SECONDS, max(0.05, (min(due) - now) / 1000)) if due else LOOK_SECONDS
+        due = await self._left.consents.next_due()
+        return LOOK_SECONDS if due is None else min(LOOK_SECONDS, max(0.05, (due - now) / 1000))
 
 
 async def _leave(_rows: Sequence[OutboxRow]) -> None:

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from sqlalchemy import or_
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, func, select
 
 from mtbot.audit import storable
 from mtbot.domain.errors import AlreadyDecided, NameTaken, NoSuchApproval, SealError, StorageError
@@ -119,6 +119,20 @@ class ConsentStore:
         ordered = statement.order_by(col(ApprovalRow.opened_ms), col(ApprovalRow.id))
         rows = await self._db.read(lambda look: look.exec(ordered).all())
         return tuple(self._approval(row) for row in rows)
+
+    async def due(self, now_ms: int) -> tuple[Approval, ...]:
+        """Requests that wait although their time is over, oldest first. StorageError."""
+        statement = select(ApprovalRow).where(
+            ApprovalRow.state == ApprovalState.PENDING, col(ApprovalRow.expires_ms) <= now_ms
+        )
+        ordered = statement.order_by(col(ApprovalRow.opened_ms), col(ApprovalRow.id))
+        rows = await self._db.read(lambda look: look.exec(ordered).all())
+        return tuple(self._approval(row) for row in rows)
+
+    async def next_due(self) -> int | None:
+        """When the time of the next request is over; None while none waits. StorageError."""
+        statement = select(func.min(ApprovalRow.expires_ms)).where(ApprovalRow.state == ApprovalState.PENDING)
+        return await self._db.read(lambda look: look.exec(statement).one())
 
     async def resumable(self) -> tuple[Approval, ...]:
         """Requests that are decided while their turn still waits for them, the earliest ruling first. StorageError.

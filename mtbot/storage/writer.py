@@ -56,6 +56,8 @@ class Writer:
     def _serve(self) -> None:
         while (job := self._jobs.get()) is not None:
             job()
+            # or the last result would be kept for as long as nothing else is to be done
+            del job
 
 
 def _perform(work: Callable[[], T], done: "Future[T]") -> None:

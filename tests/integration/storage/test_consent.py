@@ -237,6 +237,22 @@ class TestRule:
             await consents.shown(ID, 1)
         assert await consents.by_message(GROUP, 1) is None
 
+    async def test_what_is_due_is_asked_of_the_database(self, consents: ConsentStore) -> None:
+        """Only requests that wait, and only those whose time is over: a thousand that wait cost a look nothing."""
+        assert await consents.next_due() is None
+        first, second = (
+            approval(),
+            replace(approval(), id=ApprovalId("Z9ZZ"), token="other", expires_ms=NOW + 9 * MINUTE),
+        )
+        await consents.open(second, replace(turn_state(), id=TurnId("t9")), asked(), question())
+        await consents.open(replace(first, expires_ms=NOW + 5 * MINUTE), turn_state(), asked(), question())
+        assert await consents.next_due() == NOW + 5 * MINUTE
+        assert await consents.due(NOW + 5 * MINUTE - 1) == ()
+        assert [one.id for one in await consents.due(NOW + 5 * MINUTE)] == [first.id]
+        await consents.rule(first.id, yes(), resolved())
+        assert await consents.due(NOW + 6 * MINUTE) == ()
+        assert await consents.next_due() == NOW + 9 * MINUTE
+
     async def test_a_yes_can_be_taken_back_until_it_is_used(self, consents: ConsentStore, trail: Trail) -> None:
         """Revoking wins over an unused yes, and over nothing else."""
         revoke = Ruling(ApprovalState.REVOKED, REVIEW, Via.CLI, NOW + 2 * MINUTE, "changed my mind")
