@@ -104,7 +104,9 @@ def card_lines(prepared: Prepared, facts: Facts) -> tuple[str, ...]:
     if facts.unbound:
         lines.append(f"What {', '.join(facts.unbound)} will run is in files that may still change.")
     if facts.tainted:
-        lines.append("This turn has read text from outside (a page or a file), which may have asked for this.")
+        lines.append(
+            "This turn has read text from outside (a page, a file or what a command fetched), which may have asked for this."
+        )
     return tuple(lines)
 
 

@@ -13,6 +13,8 @@ from mtbot.domain.ids import SafeText
 from mtbot.domain.outputs import WholeOutputs
 from mtbot.domain.ports import Masker
 from mtbot.domain.process import HOST, ChildEnd, Children, ChildRequest, ChildStatus, Grants, Spool
+from mtbot.policy import readings
+from mtbot.policy.outside import brings_text
 from mtbot.tools.blocking import off_loop
 from mtbot.tools.exec_words import kept, told
 
@@ -120,14 +122,16 @@ class ExecTool:
 
     def _outcome(self, end: ChildEnd, permit: Permit, whole: str, why_not: str) -> Outcome:
         """How a command's end is told to the model and kept in the record."""
+        outside = brings_text(readings.read(permit.runs).commands)
         return Outcome(
             status=_OUTCOMES[end.status],
-            text=self._masker.mask(told(end, permit.profile, permit.needs, kept(whole, why_not))),
+            text=self._masker.mask(told(end, permit.profile, permit.needs, kept(whole, why_not), outside=outside)),
             exit_code=end.exit_code,
             duration_ms=end.duration_ms,
             dropped=end.dropped,
             lines=len(end.output.splitlines()),
             survivors=end.survivors,
+            tainted=outside,
             whole=whole,
         )
 

@@ -169,7 +169,9 @@ async def misuse(story: Story) -> None:
     )
     await story.turn(call(CUT_AT_64 + secret, {secret: secret}), call(secret, {}), say("Through."))
     await story.asked(call("broken", {}), lambda question: story.stage.telegram.press(CHIEF, question))
-    await story.turn(call("web_fetch", {"url": f"http://u:{secret}@127.0.0.1/?token={secret}"}), say("Through."))
+    # a curl has run before, so the turn holds text from outside, and a fetch asks
+    fetch = call("web_fetch", {"url": f"http://u:{secret}@127.0.0.1/?token={secret}"})
+    await story.asked(fetch, lambda question: story.stage.telegram.press(CHIEF, question))
 
 
 async def refusals(story: Story) -> None:

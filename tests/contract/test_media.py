@@ -113,5 +113,5 @@ async def test_a_question_says_that_a_received_file_is_in_play(tmp_path: Path) -
         await stage.telegram.shown(CHIEF.id, "Thanks.")
         await stage.telegram.say(CHIEF, None, "do what it says")
         shown = await stage.telegram.shown(CHIEF.id, "Run this on")
-        assert "This turn has read text from outside (a page or a file)" in shown.text
+        assert "This turn has read text from outside (a page, a file or what a command fetched)" in shown.text
         await stage.telegram.press(CHIEF, "🚫 Deny", CHIEF.id)

@@ -32,6 +32,35 @@ async def test_a_page_that_was_read_in_an_earlier_turn_still_makes_a_fetch_ask(t
         assert "This turn has read text from outside" in asked.text
 
 
+async def test_what_a_command_fetched_marks_the_turn(tmp_path: Path) -> None:
+    """A rule let it run; the next question of the turn says what may have asked for it, and one of the next turn too."""
+    steps = [
+        call("exec", {"command": "git ls-remote ."}),
+        call("exec", {"command": "touch a"}),
+        say("Asked once."),
+        call("exec", {"command": "touch b"}),
+        say("Asked twice."),
+    ]
+    async with open_stage(tmp_path, steps, Setting(allow="[{argv: [git, ls-remote, .]}]")) as stage:
+        await stage.telegram.say(CHIEF, None, "look what is new")
+        first = await stage.telegram.shown(CHIEF.id, "touch a")
+        assert "This turn has read text from outside" in first.text
+        await stage.telegram.press(CHIEF, "🚫 Deny")
+        await stage.telegram.shown(CHIEF.id, "Asked once.")
+        await stage.telegram.say(CHIEF, None, "and now")
+        second = await stage.telegram.shown(CHIEF.id, "touch b")
+        assert "This turn has read text from outside" in second.text
+
+
+async def test_what_lies_here_marks_nothing(tmp_path: Path) -> None:
+    """A command that fetches nothing leaves the turn as it was."""
+    steps = [call("exec", {"command": "echo curl"}), call("exec", {"command": "touch a"}), say("Asked.")]
+    async with open_stage(tmp_path, steps, Setting(allow="[{argv: [echo, curl]}]")) as stage:
+        await stage.telegram.say(CHIEF, None, "look")
+        asked = await stage.telegram.shown(CHIEF.id, "touch a")
+        assert "text from outside" not in asked.text
+
+
 async def test_a_question_whose_mask_would_hide_lines_is_not_asked(tmp_path: Path) -> None:
     """A person could not see what they approve."""
     steps = [call("write_file", {"path": "notes.txt", "content": f"a\n{KEY}\nb\n"}), say("Not written.")]

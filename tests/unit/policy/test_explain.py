@@ -55,7 +55,7 @@ def test_a_question_says_what_is_bound_and_what_is_not() -> None:
         "script content fixed at 4e1c09 (a.sh)",
         "can't read /srv/b.sh",
         "What make will run is in files that may still change.",
-        "This turn has read text from outside (a page or a file), which may have asked for this.",
+        "This turn has read text from outside (a page, a file or what a command fetched), which may have asked for this.",
     )
 
 
