@@ -393,3 +393,16 @@ def test_who_owns_it() -> None:
     assert not people().owns(Actor(ActorKind.LOCAL, int(CHIEF)))
     assert not People().owns(person(CHIEF))
     assert not People().owns(SYSTEM)
+
+
+def test_a_stranger_may_send_a_code_in_their_own_chat_and_nothing_else() -> None:
+    """Not in a group, not as plain text, not behind somebody else's number; a listed person is admitted as ever."""
+    known = people()
+    alone, stranger = private(STRANGER), person(STRANGER)
+    assert known.admit(inbound(alone, stranger, InboundKind.COMMAND, command="pair")) is Admission.MAY_PAIR
+    assert known.admit(inbound(alone, stranger, InboundKind.COMMAND, command="start")) is Admission.NOT_LISTED
+    assert known.admit(inbound(alone, stranger)) is Admission.NOT_LISTED
+    assert known.admit(inbound(group(), stranger, InboundKind.COMMAND, command="pair")) is Admission.NOT_LISTED
+    assert known.admit(inbound(private(), person(CHIEF), InboundKind.COMMAND, command="pair")) is Admission.ADMIT
+    impersonal = person(UserId(1087968824))
+    assert known.admit(inbound(alone, impersonal, InboundKind.COMMAND, command="pair")) is Admission.IMPERSONAL
