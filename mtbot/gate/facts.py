@@ -106,7 +106,7 @@ class FactFinder:
         )
 
     async def _grants(self, call: Call, prepared: Prepared) -> tuple[Grant, ...]:
-        if self._standing is None or not prepared.wants.grant:
+        if self._standing is None or not prepared.wants.grant or not prepared.rules.grant_minutes:
             return ()
         return await self._standing(call)
 

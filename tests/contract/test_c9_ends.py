@@ -75,6 +75,8 @@ async def test_the_minutes_are_those_of_the_configuration_at_the_press(tmp_path:
         assert runs(stage) == 0
         # what the question bound did not change with the setting
         assert await stage.telegram.press(CHIEF, "✅ Approve once", CHIEF.id, timeout=20) == "Approved."
+        await stage.telegram.shown(CHIEF.id, "Turn 1 is over.", timeout=20)
+        assert runs(stage) == 1
 
 
 async def test_a_button_in_the_list_takes_it_back(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from mtbot.gate.consent import Consent, Judges
 from mtbot.gate.facts import FactFinder, Surroundings
 from mtbot.gate.gate import Done, Gate, GateProfile, Waiting
 from mtbot.policy.deny import compile_rules
-from mtbot.policy.ruleset import Mode, RuleSet
+from mtbot.policy.ruleset import Mode, Root, RuleSet
 from mtbot.policy.sensitive import Places
 from mtbot.tools.world import HostWorld
 from tests.unit.approvals.office import Office, yes
@@ -109,6 +109,7 @@ class House:
     attended: bool | None = None
     denied: tuple[str, ...] = ()
     live: Live | None = None
+    minutes: int = 0
 
     def __post_init__(self) -> None:
         self.log = Log(self.office)
@@ -117,7 +118,13 @@ class House:
     def gate(self) -> Gate:
         """As bootstrap builds it."""
         home = "/nowhere"
-        rules = RuleSet(mode=self.mode, deny=compile_rules(self.denied), places=Places(home=home))
+        rules = RuleSet(
+            mode=self.mode,
+            deny=compile_rules(self.denied),
+            places=Places(home=home),
+            roots=(Root(self.cwd),),
+            grant_minutes=self.minutes,
+        )
         around = Surroundings(home, (), containment_ready=self.mode is Mode.AUTO, attended=self.attended)
 
         def profile(_address: Address) -> GateProfile:
@@ -127,7 +134,8 @@ class House:
         judges = Judges(self.office.desk(), lambda: self.office.people, self.classifier)
         world = HostWorld(home=home, path=("/usr/bin", "/bin"), places=rules.places)
         consent = Consent(judges, self.log, self.office.clock, REDACTOR)
-        gate = Gate(profile, FactFinder(world), consent, self.log, self.office.clock, REDACTOR)
+        finder = FactFinder(world, None, self.office.desk().grants.standing)
+        gate = Gate(profile, finder, consent, self.log, self.office.clock, REDACTOR)
         gate.live = self.live or gate.live
         return gate
 

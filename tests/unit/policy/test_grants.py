@@ -96,6 +96,7 @@ def test_what_may_be_granted(command: str) -> None:
         ("/srv/work/deploy.sh", "/srv/work/deploy.sh lies where files can be written"),
         ("/opt/bin/bash x", "only one plain command"),
         ("touch 'a=~/b'", "only one plain command"),
+        ("journalctl -u nginx", "it asks other machines, or only looks in an environment of its own"),
         ("ping -c 1 x", "ping can send data out"),
         ("grep -r x sub", "what lies below"),
     ],
@@ -130,7 +131,8 @@ def test_where_and_when_it_is_never_granted() -> None:
     """Nobody there, text from outside, no minutes, a rule that is about it."""
     assert why_not("touch a", attended=False) == "nobody is there"
     assert why_not("touch a", tainted=True) == "text from outside is in this turn"
-    assert why_not("touch a", replace(RULES, grant_minutes=0)) is not None
+    prepared, facts = looked("touch a", replace(RULES, grant_minutes=0))
+    assert grants.offer(prepared, facts, Decision(Verdict.ASK, Stage.MODE, None, "")) is None
     assert why_not("cat a", replace(RULES, allow=READONLY)) is not None
 
 
