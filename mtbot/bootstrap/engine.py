@@ -243,7 +243,8 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     providers = Providers(loaded.settings, loaded.secrets, loaded.missing, loaded.redactor.mask)
     guard = guard_of(loaded)
     confiner = Confiner(runner, guard)
-    profiles = Profiles(Kit(loaded, RunnerChildren(runner, confiner), guard, providers.chain, stores.spending))
+    children = RunnerChildren(runner, confiner)
+    profiles = Profiles(Kit(loaded, children, guard, providers.chain, stores.spending, confiner.ready))
     questions = HourlyLimit(loaded.settings.limits.questions_per_hour)
     judges = Judges(office.desk, lambda: office.loaded.people, LiveClassifier(office.current, providers), questions)
     gate = Gate(

@@ -1,5 +1,6 @@
 """Build what talks to the network: the Telegram side, the scheduler, and the gateway that runs it all."""
 
+import asyncio
 import functools
 import time
 from collections.abc import Mapping, Sequence
@@ -39,6 +40,7 @@ from mtbot.gateway.senders import Senders
 from mtbot.gateway.status import Statuses, StatusFrame
 from mtbot.gateway.throttle import Throttle
 from mtbot.policy.limits import HourlyLimit
+from mtbot.processes.confiner import sweep_private_directories
 from mtbot.tools.shelf import WorkspaceShelf
 
 if TYPE_CHECKING:
@@ -219,6 +221,7 @@ class Running:
 
     async def _open(self) -> Sequence[Service]:
         """Connect every bot, bring to rest what a crash left, and take up what came in before it."""
+        await asyncio.to_thread(sweep_private_directories)
         self.engine.machinery.confiner.begin()
         await self.engine.places.load()
         bots = await self.bots.connect()

@@ -1,7 +1,7 @@
 """What serves an address: the compiled profile of its bot, with tools, rules, prompt and model."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -59,6 +59,7 @@ class Kit:
     guard: Guard
     provider: Callable[[tuple[ModelRef, ...]], Provider]
     ledger: Ledger
+    contains: Callable[[], Awaitable[bool]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +236,11 @@ class Profiles:
         if settings.web_fetch.enabled:
             from mtbot.tools.web import WebFetchTool, WebSettings
 
-            web = WebSettings(settings.web_fetch.timeout, settings.web_fetch.max_bytes, tuple(settings.web_fetch.hosts))
+            web = WebSettings(
+                settings.web_fetch.timeout,
+                settings.web_fetch.max_bytes,
+                tuple(settings.web_fetch.hosts),
+                contains=kit.contains,
+            )
             tools.append(WebFetchTool(web, kit.children, masker))
         return {tool.spec.name: tool for tool in tools}

@@ -117,7 +117,8 @@ def run(arguments: list[str]) -> int:
         error.show()
         return 2
     except click.UsageError as error:
-        error.show()
+        # what was typed may hold a secret, and a terminal or a service may keep what is said here
+        print(frame.clean(_misuse(error)), file=sys.stderr)
         return 2
     except (click.Abort, KeyboardInterrupt):
         print("interrupted", file=sys.stderr)
@@ -132,6 +133,14 @@ def run(arguments: list[str]) -> int:
         return frame.explain(error)
     finally:
         frame.close()
+
+
+def _misuse(error: click.UsageError) -> str:
+    """What is wrong with the command line, as click shows it."""
+    context = error.ctx
+    if context is None:
+        return f"Error: {error.format_message()}"
+    return f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n\nError: {error.format_message()}"
 
 
 if __name__ == "__main__":

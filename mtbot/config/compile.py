@@ -101,5 +101,6 @@ def _state_files(settings: Settings) -> set[str]:
     if not settings.storage.dsn.startswith(("postgres:", "postgresql:")):
         base = settings.storage.dsn
         found |= {base, *(f"{base}{ending}" for ending in ("-wal", "-shm", ".lock", ".key", ".anchor", ".control"))}
-        found.add(os.path.join(os.path.dirname(os.path.realpath(base)), "trash"))  # noqa: PTH118, PTH120 - texts, as every path of this module
+        state = os.path.dirname(os.path.realpath(base))  # noqa: PTH120 - texts, as every path of this module
+        found |= {f"{state}/trash", f"{state}/outputs"}
     return found

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import errno
+import fcntl
 import os
 import shutil
 import stat
@@ -18,6 +20,8 @@ from mtbot.processes.request import Part, SpawnRequest
 from mtbot.processes.runner import Runner
 
 _ANSWER_BYTES = 65_536
+_PREFIX = "mtclaw-call-"
+_TRIES = 8
 
 
 class Confiner:
@@ -63,7 +67,7 @@ class Confiner:
     @contextlib.asynccontextmanager
     async def around(self, wanted: SpawnRequest, grants: Grants) -> AsyncIterator[SpawnRequest]:
         """``wanted`` as it runs contained; its private directory lives as long as this does. OSError: no such directory."""
-        private = _private_directory()
+        private, held = _private_directory()
         try:
             # what was not looked at before this call may lie on a file system that makes one wait
             waits = bool(grants.look or grants.repository)
@@ -74,6 +78,8 @@ class Confiner:
                 Path(private).rmdir()
             except OSError:  # something is in it
                 await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(remove_tree, private)))
+            finally:
+                os.close(held)
 
     def _parts(self, grants: Grants, private: str) -> tuple[Part, ...]:
         return parts_for(grants, self._system, private, self._guard)
@@ -101,8 +107,41 @@ class Confiner:
         return probe.read_answer(end.output.text(), end.message or f"the probe ended with exit code {end.exit_code}")
 
 
-def _private_directory() -> str:
-    return os.path.realpath(tempfile.mkdtemp(prefix="mtclaw-call-"))
+def _private_directory() -> tuple[str, int]:
+    """A fresh directory, and the descriptor that holds it: its lock goes with this process, however that ends."""
+    for _ in range(_TRIES):
+        path = os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX))
+        held = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        if _lock(held) and os.path.lexists(path):
+            return path, held
+        os.close(held)  # somebody swept it in this very moment
+    raise OSError(errno.EBUSY, "every fresh directory is taken away at once")
+
+
+def sweep_private_directories(parent: str | None = None) -> int:
+    """Remove the private directories of processes that are gone; how many. What cannot be removed is left."""
+    gone = 0
+    for path in Path(parent or tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        try:
+            held = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            if os.fstat(held).st_uid == os.geteuid() and _lock(held):
+                remove_tree(str(path))
+                gone += not os.path.lexists(path)
+        finally:
+            os.close(held)
+    return gone
+
+
+def _lock(held: int) -> bool:
+    """Whether nobody else holds the directory; the kernel knows, whatever became of who made it."""
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def remove_tree(path: str) -> None:

@@ -6,11 +6,12 @@ cannot know, under a banner, and the turn counts as tainted from then on.
 
 import asyncio
 import functools
+import os
 import secrets
 import ssl
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ import httpx
 from mtbot.domain.call import UNTRUSTED, Call, Outcome, Permit, Risk, Status, ToolDefault, ToolSpec
 from mtbot.domain.ids import SafeText
 from mtbot.domain.ports import Masker
-from mtbot.domain.process import ChildEnd, Children, ChildRequest, ChildStatus
+from mtbot.domain.process import CONTAINED, HOST, ChildEnd, Children, ChildRequest, ChildStatus, Grants
 from mtbot.tools.web_body import FetchFailed, FetchRefused, Page
 from mtbot.tools.web_client import Network, WebClient
 
@@ -60,7 +61,7 @@ class WebSettings:
     max_bytes: int = 1_048_576
     hosts: tuple[str, ...] = ()
     max_text: int = 262_144
-    profile: str = "host"
+    contains: Callable[[], Awaitable[bool]] | None = None
 
     def __post_init__(self) -> None:
         """ValueError for limits that would mean no limit, or no page."""
@@ -144,6 +145,8 @@ class WebFetchTool:
             return _decoded(page)
         if not page.body:
             return ""
+        contains = self._settings.contains
+        contained = contains is not None and await contains()
         end = await self._children.run(
             ChildRequest(
                 id=f"{call.id}-text",
@@ -161,11 +164,18 @@ class WebFetchTool:
                 environment={"LANG": "C.UTF-8"},
                 timeout=_EXTRACTION_SECONDS,
                 max_output=self._settings.max_text + 4096,
-                profile=self._settings.profile,
+                profile=CONTAINED if contained else HOST,
+                grants=Grants(read=_interpreter()),
                 stdin=page.body,
             )
         )
         return _extracted(end)
+
+
+def _interpreter() -> tuple[str, ...]:
+    """What the extractor needs to read so that it can run at all: Python, its libraries, and itself."""
+    places = (sys.prefix, sys.base_prefix, sys.base_exec_prefix, str(Path(os.__file__).parent), str(_EXTRACTOR))
+    return tuple(place for place in dict.fromkeys(map(os.path.realpath, places)) if place not in ("/", "/usr"))
 
 
 def _extracted(end: ChildEnd) -> str:

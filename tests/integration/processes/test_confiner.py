@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,9 @@ import pytest
 from mtbot.domain.process import ChildRequest, ChildStatus, Containment, Grants
 from mtbot.processes import probe
 from mtbot.processes.children import RunnerChildren
-from mtbot.processes.confiner import Confiner
+from mtbot.processes.confiner import Confiner, sweep_private_directories
 from mtbot.processes.containment import Guard, parts_for
+from mtbot.processes.request import SpawnRequest
 from mtbot.processes.runner import Runner
 from mtbot.processes.spawner import parts
 from tests.integration.processes.scenes import PATH
@@ -86,3 +89,64 @@ def test_every_part_that_is_asked_for_is_known_to_the_supervisor() -> None:
 
 def _exists(path: str) -> bool:
     return Path(path).exists()
+
+
+def _mark(parent: Path, name: str) -> Path:
+    directory = parent / f"mtclaw-call-{name}"
+    (directory / "below").mkdir(parents=True)
+    (directory / "below" / "x").write_text("left")
+    return directory
+
+
+async def test_what_a_killed_process_left_is_swept(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What somebody still holds stays, and so does what only looks like it; a dead holder holds nothing."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    dead, foreign, target = _mark(tmp_path, "dead"), _mark(tmp_path, "foreign"), _mark(tmp_path, "target")
+    target = target.rename(tmp_path / "elsewhere")
+    (tmp_path / "mtclaw-call-link").symlink_to(target)
+    (tmp_path / "mtclaw-call-file").write_text("a file")
+    (dead / "below").chmod(0o500)
+    if os.geteuid() == 0:
+        os.chown(foreign, 65534, 65534)
+    else:
+        foreign = foreign.rename(tmp_path / "not-ours")
+    source = (
+        "import fcntl, os, sys, time\n"
+        "held = os.open(sys.argv[1], os.O_RDONLY); fcntl.flock(held, fcntl.LOCK_EX); print('held', flush=True); time.sleep(60)"
+    )
+    held = _mark(tmp_path, "held")
+    holder = await asyncio.create_subprocess_exec(
+        sys.executable, "-I", "-S", "-c", source, str(held), stdout=asyncio.subprocess.PIPE
+    )
+    assert holder.stdout is not None
+    await holder.stdout.readline()
+    confiner = Confiner(runner, NOTHING_GUARDED)
+    wanted = SpawnRequest("c", ("/bin/true",), {}, "/", 5.0, 100)
+    async with confiner.around(wanted, Grants()) as request:
+        assert sweep_private_directories() == 1
+        assert _exists(request.env["TMPDIR"])
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"elsewhere", "mtclaw-call-link", "mtclaw-call-file", "mtclaw-call-held", foreign.name}
+    assert (target / "below" / "x").read_text() == "left"
+    holder.kill()
+    await holder.wait()
+    assert sweep_private_directories(str(tmp_path)) == 1
+    assert not _exists(str(held))
+
+
+async def test_a_directory_that_is_swept_at_once_is_made_anew(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Another process may sweep between its making and its lock; after some tries the call is refused."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    answers = iter([False, True, *[False] * 8])
+    monkeypatch.setattr("mtbot.processes.confiner._lock", lambda _held: next(answers))
+    children = RunnerChildren(runner, Confiner(runner, NOTHING_GUARDED))
+    request = ChildRequest("c", ("/bin/true",), "/", PATH, profile="contained")
+    ends = [await children.run(request), await children.run(request)]
+    assert ends[0].message != ends[1].message
+    assert ends[1].status is ChildStatus.NOT_STARTED
+    assert ends[1].message.startswith("it could not be given a directory of its own: ")
+    assert len(list(tmp_path.iterdir())) == 9

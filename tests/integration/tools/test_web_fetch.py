@@ -4,10 +4,14 @@ import asyncio
 import gzip
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from mtbot.domain.call import Risk, Status, ToolDefault
+from mtbot.processes.children import RunnerChildren
+from mtbot.processes.confiner import Confiner
+from mtbot.processes.containment import Guard
 from mtbot.tools.web import SPEC, WebSettings
 from tests.integration.tools.conftest import SITE, Fetcher
 from tests.integration.tools.server import Names, Server, answer, content_of, moved
@@ -213,3 +217,33 @@ def test_limits_that_mean_nothing_are_refused(settings: dict[str, float]) -> Non
     """A time of nought is not "no limit"."""
     with pytest.raises(ValueError, match="needs a time limit"):
         WebSettings(**settings)  # type: ignore[arg-type]  # the wrong values are the point
+
+
+async def test_a_page_is_read_where_nothing_can_be_reached(
+    web: Fetcher, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A parser that a page has taken over reads no file, makes none, and reaches no network."""
+    runner = web.children._runner
+    confiner = Confiner(runner, Guard(lambda _path: False, lambda _path: False))
+    if not await confiner.ready():
+        pytest.skip("needs: containment")
+    secret = tmp_path / "secret"
+    secret.write_text("precious")
+    attacker = tmp_path / "attacker.py"
+    attacker.write_text(
+        "import socket, sys\n"
+        "def tried(what):\n"
+        "    try: return str(what())\n"
+        "    except OSError as error: return type(error).__name__\n"
+        f"print(tried(lambda: open({str(secret)!r}).read()), tried(lambda: open('/etc/shadow').read()),\n"
+        f"      tried(lambda: open({str(tmp_path / 'made')!r}, 'w')), tried(lambda: socket.socket()))\n"
+    )
+    server.pages["/"] = answer(b"<p>words</p>", content_type="text/html")
+    settings = WebSettings(timeout=20.0, contains=confiner.ready)
+    web.children = RunnerChildren(runner, confiner)
+    assert "words" in (await web.get("/", settings)).text
+    monkeypatch.setattr("mtbot.tools.web._EXTRACTOR", attacker)
+    outcome = await web.get("/", settings)
+    assert "\nPermissionError PermissionError PermissionError OSError\n" in outcome.text
+    assert not (tmp_path / "made").exists()
+    await confiner.close()

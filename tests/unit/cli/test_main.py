@@ -95,6 +95,21 @@ def test_misuse_is_status_2(arguments: list[str], told: str, capsys: pytest.Capt
     assert (status, shown.out, shown.err.splitlines()[-1]) == (2, "", told)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["{}"], ["--{}"], ["--config={}", "--{}"], ["approvals", "list", "--limit", "{}"], ["db", "backup", "a", "{}"]],
+)
+def test_misuse_repeats_no_secret(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever was typed, a terminal or a service keeps what is said about it."""
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    status = run([argument.format(token) for argument in arguments])
+    shown = capsys.readouterr()
+    assert (status, shown.out) == (2, "")
+    assert "Error: " in shown.err
+    assert token[4:] not in shown.err
+    assert "‹secret:" in shown.err
+
+
 def test_a_configuration_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """A missing file is named, with what to do below it; status 1."""
     status = run(["--config", "/nowhere/mtclaw.yaml", "config", "validate"])
