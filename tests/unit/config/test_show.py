@@ -73,6 +73,7 @@ def test_bots_are_shown_with_what_holds_in_each_group(tmp_path: Path) -> None:
         "profile": None,
         "allow_from": [1001],
         "approvers": [1002],
+        "verbosity": "normal",
         "groups": {
             "*": {"require_mention": True, "allow_from": [1001], "approvers": [1002]},
             -5: {"require_mention": True, "allow_from": [1002], "approvers": [1002]},
