@@ -164,6 +164,14 @@ def test_operands_are_looked_up_from_the_directory_that_is_entered() -> None:
         assert allow.wanted(other, PACK).directory == ("x" if text.startswith("cd") else None), text
 
 
+def test_a_program_that_is_a_path_is_looked_up_where_it_runs() -> None:
+    """`./x` beside `git -C` runs from the call's own directory, so nothing is looked up from the one that is entered."""
+    here = AllowRule(id="allow[0]", match=lambda _: Match(), program="./x")
+    literal = lex("git -C repo log && ./x")
+    assert isinstance(literal, Literal)
+    assert allow.wanted(literal, AllowRules((here, *READONLY))).directory is None
+
+
 def test_a_sensitive_directory_is_not_entered() -> None:
     """As with cd."""
     answer = judge("git -C repo status", directory="/home/op/.ssh")
