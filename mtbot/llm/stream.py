@@ -149,9 +149,9 @@ class Assembler:
         try:
             chunk = json.loads(data)
         except (ValueError, RecursionError) as fault:
-            raise ProviderError(ProviderKind.GARBLED, "an event of the answer is no JSON") from fault
+            raise ProviderError(ProviderKind.TRANSIENT, "an event of the answer is no JSON") from fault
         if not isinstance(chunk, Mapping):
-            raise ProviderError(ProviderKind.GARBLED, "an event of the answer is no object")
+            raise ProviderError(ProviderKind.TRANSIENT, "an event of the answer is no object")
         check_error(chunk)
         if chunk.get("usage"):
             self._usage = read_usage(chunk["usage"])

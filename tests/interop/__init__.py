@@ -1,0 +1,1 @@
+"""Our clients against programs that others wrote."""
