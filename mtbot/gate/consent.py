@@ -132,7 +132,8 @@ class Consent:
             owner_only=decision.owner_only,
             kept_days=prepared.spec.kept_days,
             # nobody could see in a list of grants what one with a secret in it permits
-            offer=None if masked else grants.offer(prepared, facts, decision),
+            # nor does a yes to a question that waited last longer than its one run
+            offer=None if masked or not facts.attended else grants.offer(prepared, facts, decision),
         )
         asked = await self._judges.desk.ask(question, state)
         if call.requester.user is not None:

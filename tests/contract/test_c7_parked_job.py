@@ -97,6 +97,24 @@ async def test_a_no_ends_the_run_without_the_model(tmp_path: Path) -> None:
         assert not (stage.workspace / "sentinel").exists()
 
 
+async def test_a_yes_to_a_job_is_for_one_run(tmp_path: Path) -> None:
+    """Although the command is one that a chat may be granted for some minutes: the same call asks again."""
+    steps = (call("exec", {"command": "touch made.txt"}), call("exec", {"command": "touch made.txt"}), say("Made."))
+    async with open_stage(tmp_path, steps, PARKS) as stage:
+        await stage.run_job()
+        first = await question(stage)
+        await stage.telegram.press(CHIEF, "✅ Approve once", CHIEF.id)
+        asked = await stage.telegram.wait_for(
+            lambda sim: next((m for m in sim.chat(CHIEF.id) if m.labels and f"#{first}" not in m.text), None),
+            timeout=20,
+        )
+        assert asked is not None
+        assert asked.labels == ("✅ Approve once", "🚫 Deny")
+        await stage.telegram.press(CHIEF, asked.id)
+        await stage.telegram.shown(CHIEF.id, "Made.", timeout=20)
+        assert [line.decision for line in await stage.lines()] == ["approved", "approved"]
+
+
 async def test_nobody_answers_for_half_a_day(tmp_path: Path) -> None:
     """Then it is over; the question offers no other one, for the job comes again by itself."""
     async with open_stage(tmp_path, ASKS, PARKS) as stage:
