@@ -126,8 +126,6 @@ def obstacle(prepared: Prepared, facts: Facts) -> str | None:
         return "text from outside is in this turn"
     if readings.doubts or readings.elevates or _seen(prepared) != [command.argv]:
         return "it is not certain that it is one command"
-    if prepared.second_reading != (command.argv,):
-        return "a second reader of the text does not find the same words"
     return _program_obstacle(command.argv, facts) or _words_obstacle(prepared, facts, command)
 
 

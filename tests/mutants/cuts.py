@@ -12,6 +12,8 @@ ALLOW = (
 EVALUATE = ("tests/unit/policy/test_evaluate.py", "tests/unit/policy/test_classify.py")
 GATE = ("tests/unit/gate", "tests/contract")
 DESK = ("tests/unit/approvals", "tests/contract")
+GRANTS = ("tests/unit/policy/test_grants.py",)
+GRANT_USE = ("tests/integration/storage/test_grants.py",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,14 @@ def _gate(name: str, old: str, new: str) -> Cut:
 
 def _desk(name: str, old: str, new: str) -> Cut:
     return Cut(f"desk: {name}", "mtbot/approvals/desk.py", old, new, DESK)
+
+
+def _grants(name: str, old: str, new: str) -> Cut:
+    return Cut(f"grants: {name}", "mtbot/policy/grants.py", old, new, GRANTS)
+
+
+def _grant_use(name: str, old: str, new: str) -> Cut:
+    return Cut(f"grant use: {name}", "mtbot/storage/grants.py", old, new, GRANT_USE)
 
 
 CUTS: tuple[Cut, ...] = (
@@ -190,5 +200,27 @@ CUTS: tuple[Cut, ...] = (
         "            pass",
     ),
     _desk("who may decide", "        if say is not Say.YES:\n", "        if False:\n"),
+    _grants("somebody there", "if not facts.attended:", "if False:"),
+    _grants("text from outside", "if facts.tainted:", "if False:"),
+    _grants("one command", "or _seen(prepared) != [command.argv]:", "or False:"),
+    _grants("fixed content", "if facts.unbound:", "if False:"),
+    _grants("senders", "if name in NETWORK or name in SENDERS:", "if False:"),
+    _grants(
+        "what changes the host", "if name in HOST or name in UNPACKERS or name in WRITES - FILE_WRITERS:", "if False:"
+    ),
+    _grants("sensitive paths", "elif sensitive.is_sensitive(path, rules.places) or", "elif"),
+    _grants("outside the workspace", 'path != "/dev/null" and not _writable(prepared, path):', "False:"),
+    _grants("scripts of the workspace", "    if _writable(prepared, path):", "    if False:"),
+    _grants("stage of the question", "or decision.stage not in (Stage.MODE, Stage.CLASSIFIER):", "or False:"),
+    _grants("words as a list", '"argv": command.argv,', '"argv": " ".join(command.argv),'),
+    _grants("requester", '        "requester": call.requester.key,\n', ""),
+    _grants("topic", '        "thread": address.thread,\n        "session": address.session,\n', ""),
+    _grants("script content", '        "operands": sorted(facts.operand_digests.items()),\n', ""),
+    _grants("minutes of the moment", " or now_ms >= grant.given_ms + minutes * MINUTE_MS:", ":"),
+    _grants("asker still listed", "if not people.still_welcome(grant.requester, grant.address):", "if False:"),
+    _grants("giver may still approve", "return say in (Say.YES, Say.CANNOT_TELL)", "return True"),
+    _grant_use("revoked", "row is None or row[1] is not None or", "row is None or"),
+    _grant_use("conversation", " or row[0] != draft.session:", ":"),
+    _grant_use("time", "if not given_ms <= draft.at_ms < until_ms:", "if False:"),
     _desk("late yes", "if row.state is ApprovalState.PENDING and ruling.at_ms >= row.expires_ms:", "if False:"),
 )

@@ -213,6 +213,13 @@ class TestCovering:
         prepared, facts = looked(second, grants=(granted(first),))
         assert evaluate(prepared, facts).verdict is Verdict.ASK
 
+    def test_words_are_bound_as_a_list(self) -> None:
+        """Even if nothing that was looked up told them apart."""
+        first, facts = looked("touch 'a b'")
+        second, _ = looked("touch a b")
+        bare = replace(facts, resolved={})
+        assert grants.binding(first, bare) != grants.binding(second, bare)
+
     @pytest.mark.parametrize(
         "changes",
         [
