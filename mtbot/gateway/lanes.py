@@ -5,7 +5,6 @@ taken; whatever else comes is kept. No worker, slot or lock is held by a lane th
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -62,8 +61,10 @@ class Halted:
 
 @dataclass(slots=True)
 class _Lane:
-    items: deque[Inbound] = field(default_factory=deque)
-    resumes: deque[Resume] = field(default_factory=deque)
+    """Lists and no deques: they are short, and an empty one of a turn that waits for a person takes nothing."""
+
+    items: list[Inbound] = field(default_factory=list)
+    resumes: list[Resume] = field(default_factory=list)
     rests_on: ApprovalId | None = None
     worker: asyncio.Task[None] | None = None
     current: Item | None = None
@@ -158,11 +159,11 @@ class Lanes:
             lane.halted = True
             lane.worker.cancel()
             if isinstance(lane.current, Resume) and not running:
-                lane.resumes.appendleft(lane.current)
+                lane.resumes.insert(0, lane.current)
             elif isinstance(lane.current, Inbound) and not running:
                 dropped = (lane.current, *dropped)
         withdrawn = tuple(item.approval for item in lane.resumes)
-        lane.resumes = deque(replace(item, stopped=True) for item in lane.resumes)
+        lane.resumes = [replace(item, stopped=True) for item in lane.resumes]
         for inbound in dropped:
             self.dropped(inbound)
         resumed = lane.current.approval if running and isinstance(lane.current, Resume) else None
@@ -239,9 +240,9 @@ class Lanes:
     @staticmethod
     def _take(lane: _Lane) -> Item | None:
         if lane.resumes:
-            return lane.resumes.popleft()
+            return lane.resumes.pop(0)
         if lane.items and lane.rests_on is None:
-            return lane.items.popleft()
+            return lane.items.pop(0)
         return None
 
     @staticmethod

@@ -65,7 +65,14 @@ class Scene:
                 stdout=DEVNULL,
                 stderr=errors,
             )
-        await self.until(lambda: self.telegram.bot().queue.is_polled)
+        polled = await self.until(lambda: self.telegram.bot().queue.is_polled)
+        assert polled or point, self.end()
+
+    def end(self) -> str:
+        """How the gateway ended that should not have, in its own words."""
+        assert self.process is not None
+        said = (self.stage.directory / "gateway.err").read_text(errors="replace")[-2000:]
+        return f"the gateway ended with status {self.process.returncode}: {said or 'it said nothing'}"
 
     async def kill(self) -> None:
         """SIGKILL, unless it is dead already."""
@@ -149,12 +156,12 @@ class Scene:
 
     async def settle(self) -> None:
         """With a sound gateway: a person presses what is still open; then the session must answer."""
-        assert await self.until(lambda: self._told() or self.asked()), "the gateway ended"
+        assert await self.until(lambda: self._told() or self.asked()), self.end()
         if not self._told():
             await self.answer()
-            assert await self.until(self._told), "the gateway ended"
+            assert await self.until(self._told), self.end()
         await self.telegram.say(CHIEF, None, "still there?")
-        assert await self.until(lambda: "I am here." in self.texts()), "the gateway ended"
+        assert await self.until(lambda: "I am here." in self.texts()), self.end()
 
     def _told(self) -> bool:
         """Whether the chat has heard how the call came out."""
