@@ -69,10 +69,11 @@ _WHERE = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where commands run: the host's short name and the user that the gateway runs as."""
+    """Where commands run: the host's short name and the user that the gateway runs as; ``runs_as``: another for commands."""
 
     host: str
     user: str
+    runs_as: str = ""
 
 
 def utf16(text: str) -> int:
@@ -135,9 +136,8 @@ class Cards:
         lines = self._details(asked.detail)
         if asked.call.tool == "exec":
             contained = _WHERE.get(asked.facts.profile, asked.facts.profile)
-            lines.append(
-                self._line(f"in {_cut(_seen(asked.call.cwd), 2 * MAX_NAME)} · as {self._place.user} · {contained}")
-            )
+            user = self._place.runs_as or self._place.user
+            lines.append(self._line(f"in {_cut(_seen(asked.call.cwd), 2 * MAX_NAME)} · as {user} · {contained}"))
         else:
             lines.append(self._line(f"as {self._place.user}"))
         if asked.kept_days:

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from mtbot.bootstrap.offline import Loaded
-from mtbot.config.compile import places
+from mtbot.config.compile import child_home, places
 from mtbot.config.settings import Profile
 from mtbot.policy.sensitive import is_above_sensitive, is_sensitive
 from mtbot.processes.containment import Guard
@@ -29,9 +29,10 @@ def guard_of(loaded: Loaded) -> Guard:
 def trouble_with(profile: Profile, guard: Guard) -> str:
     """Why nothing can be contained in the profile's workspace; empty if it can."""
     workspace = os.path.realpath(profile.agent.workspace)
-    home = os.path.realpath(Path.home())
-    if home == workspace or home.startswith(workspace.rstrip("/") + "/"):
-        return f"the workspace {workspace} holds HOME"
+    for place in (str(Path.home()), child_home(profile.tools.exec.user)):
+        home = os.path.realpath(place)
+        if home != "/" and (home == workspace or home.startswith(workspace.rstrip("/") + "/")):
+            return f"the workspace {workspace} holds HOME"
     held = next((path for path in guard.own if path == workspace or path.startswith(workspace.rstrip("/") + "/")), None)
     if held is not None:
         return f"the workspace holds {held}, which no contained command may reach"

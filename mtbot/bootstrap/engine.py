@@ -8,6 +8,7 @@ import structlog
 from mtbot.agent.loop import Agent
 from mtbot.approvals.cut_off import CutOffCards
 from mtbot.approvals.desk import Desk
+from mtbot.bootstrap.account import account_for_commands
 from mtbot.bootstrap.confinement import guard_of
 from mtbot.bootstrap.offline import Current, Loaded, Office
 from mtbot.bootstrap.profiles import Kit, Profiles
@@ -237,14 +238,22 @@ class Engine:
         await self.office.close()
 
 
+def _profiles(office: Office, runner: Runner, providers: Providers) -> tuple[Confiner, Profiles]:
+    """Who commands run as, what holds them, and every profile over that. ConfigError if they cannot run so here."""
+    loaded = office.loaded
+    guard, account = guard_of(loaded), account_for_commands(loaded.settings)
+    confiner = Confiner(runner, guard, account)
+    children = RunnerChildren(runner, confiner)
+    return confiner, Profiles(
+        Kit(loaded, children, guard, providers.chain, office.stores.spending, confiner.ready, account)
+    )
+
+
 def build_engine(office: Office, runner: Runner) -> Engine:
     """Build the flow; nothing runs yet."""
     loaded, stores = office.loaded, office.stores
     providers = Providers(loaded.settings, loaded.secrets, loaded.missing, loaded.redactor.mask)
-    guard = guard_of(loaded)
-    confiner = Confiner(runner, guard)
-    children = RunnerChildren(runner, confiner)
-    profiles = Profiles(Kit(loaded, children, guard, providers.chain, stores.spending, confiner.ready))
+    confiner, profiles = _profiles(office, runner, providers)
     questions = HourlyLimit(loaded.settings.limits.questions_per_hour)
     judges = Judges(office.desk, lambda: office.loaded.people, LiveClassifier(office.current, providers), questions)
     gate = Gate(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Self
 
+from mtbot.bootstrap.account import home_of
 from mtbot.bootstrap.confinement import guard_of, trouble_with
 from mtbot.bootstrap.offline import Loaded
 from mtbot.bootstrap.system import home_directory
@@ -32,7 +33,7 @@ class Judge:
     """
 
     def __init__(self, loaded: Loaded | None) -> None:
-        home = str(home_directory())
+        home = home_of(loaded.settings) if loaded else str(home_directory())
         self._rules = RuleSet(places=Places(home=os.path.realpath(home)))
         self._cwd = os.path.realpath(os.getcwd())  # noqa: PTH109 - a text, as every path here
         path: tuple[str, ...] = DEFAULT_PATH

@@ -177,7 +177,7 @@ def _office(loaded: Loaded, db: "Database") -> Office:
     from mtbot.bootstrap.stores import stores_of
 
     stores = stores_of(db, loaded.redactor.mask)
-    cards = Cards(Place(short_host(), user_name()), loaded.clock, loaded.redactor)
+    cards = Cards(Place(short_host(), user_name(), loaded.settings.base.tools.exec.user), loaded.clock, loaded.redactor)
     current = Current(loaded)
     desk = Desk(
         DeskStores(stores.consents, stores.outbox, stores.grants),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from mtbot.approvals.cut_off import CutOffCards
+from mtbot.bootstrap.account import find_account
 from mtbot.bootstrap.bots import BotParts, Bots, BotWays
 from mtbot.bootstrap.chat_commands import commands_of
 from mtbot.bootstrap.chores import daily_of
@@ -177,7 +178,7 @@ class Running:
         packs = "".join(f"{pack} pack + " for pack in built.rules.packs)
         return About(
             host=short_host(),
-            user=user_name(),
+            user=built.settings.tools.exec.user or user_name(),
             model=built.settings.agent.model,
             mode=built.rules.mode.value,
             rules=f"{packs}{own} of yours",
@@ -221,7 +222,8 @@ class Running:
 
     async def _open(self) -> Sequence[Service]:
         """Connect every bot, bring to rest what a crash left, and take up what came in before it."""
-        await asyncio.to_thread(sweep_private_directories)
+        account = find_account(self.engine.loaded.settings)
+        await asyncio.to_thread(sweep_private_directories, account=account)
         self.engine.machinery.confiner.begin()
         await self.engine.places.load()
         bots = await self.bots.connect()

@@ -8,18 +8,19 @@ from pathlib import Path
 from mtbot.agent.budget import Purse
 from mtbot.agent.context import Persona, system_prompt
 from mtbot.agent.loop import Mind
+from mtbot.bootstrap.account import home_of
 from mtbot.bootstrap.confinement import readable, trouble_with
 from mtbot.bootstrap.offline import Loaded
 from mtbot.bootstrap.outputs import outputs_of
 from mtbot.bootstrap.sending import Put, post_of
-from mtbot.bootstrap.system import home_directory, short_host, system_name, user_name
+from mtbot.bootstrap.system import short_host, system_name, user_name
 from mtbot.bootstrap.trash import bin_of
 from mtbot.config.compile import compile_rules
 from mtbot.config.regular_file import NotReadable, read_regular
 from mtbot.config.settings import ModelRef, Profile
 from mtbot.domain.errors import StorageError
 from mtbot.domain.ports import Provider, Tool, World
-from mtbot.domain.process import Children
+from mtbot.domain.process import Account, Children
 from mtbot.domain.record import OutboxItem
 from mtbot.domain.spending import Ledger
 from mtbot.domain.turn import Address, surface
@@ -40,6 +41,7 @@ from mtbot.tools.world import HostWorld
 
 MAX_PROMPT_FILE = 262_144
 _PASSED = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
+_OF_THE_USER = ("TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 _QUIET = {
     "TERM": "dumb",
     "PAGER": "cat",
@@ -60,6 +62,8 @@ class Kit:
     provider: Callable[[tuple[ModelRef, ...]], Provider]
     ledger: Ledger
     contains: Callable[[], Awaitable[bool]] | None = None
+    account: Account | None = None
+    """Who commands run as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +79,22 @@ class BuiltProfile:
     """Why nothing can be contained in its workspace, whatever the host can do."""
 
 
-def child_environment(profile: Profile, environ: Mapping[str, str], forbidden: frozenset[str]) -> dict[str, str]:
-    """The whole environment of a command: the fixed set, what the owner passes and sets; never a configured secret."""
+def child_environment(
+    profile: Profile, environ: Mapping[str, str], forbidden: frozenset[str], account: Account | None = None
+) -> dict[str, str]:
+    """The whole environment of a command: the fixed set, what the owner passes and sets; never a configured secret.
+
+    What tells of the gateway's own user is told of ``account`` instead.
+    """
     exec_settings = profile.tools.exec
     names = {*_PASSED, *exec_settings.env.passed, *(name for name in environ if name.startswith("LC_"))}
     passed = {name: environ[name] for name in sorted(names - forbidden) if name in environ}
     quiet = {name: value for name, value in _QUIET.items() if value}
+    if account is not None:
+        own = {"HOME": account.home, "USER": account.name, "LOGNAME": account.name, "SHELL": account.shell}
+        runtime = f"/run/user/{account.uid}"
+        own |= {"XDG_RUNTIME_DIR": runtime} if Path(runtime).is_dir() else {}
+        passed = {name: value for name, value in passed.items() if name not in _OF_THE_USER} | own
     return {**passed, **quiet, **exec_settings.env.set, "PATH": ":".join(exec_settings.path)}
 
 
@@ -118,7 +132,7 @@ class Profiles:
         self._built, self.warnings = self._build_all(kit)
         base = self._built[None]
         self._world = HostWorld(
-            home=str(home_directory()), path=base.settings.tools.exec.path, places=base.rules.places
+            home=home_of(kit.loaded.settings), path=base.settings.tools.exec.path, places=base.rules.places
         )
 
     def adopt(self, loaded: Loaded, guard: Guard) -> None:
@@ -147,12 +161,13 @@ class Profiles:
             shell=settings.shell,
             timeout=settings.timeout,
             around=Surroundings(
-                str(home_directory()),
+                home_of(self._kit.loaded.settings),
                 tuple(sorted(built.environment)),
                 profile=settings.containment.profile.value,
                 containment_ready=not built.not_contained,
                 attended=self.attended(address),
                 path=settings.path,
+                account=settings.user,
             ),
         )
 
@@ -165,7 +180,7 @@ class Profiles:
             name=agent.name,
             host=short_host(),
             system=system_name(),
-            user=user_name(),
+            user=self._kit.loaded.settings.base.tools.exec.user or user_name(),
             workspace=str(agent.workspace),
             mode=built.rules.mode.value,
             zone=str(self._kit.loaded.settings.zone),
@@ -194,7 +209,7 @@ class Profiles:
     def _build(self, kit: Kit, profile: Profile, warnings: list[str]) -> BuiltProfile:
         loaded = kit.loaded
         rules = compile_rules(profile, loaded.settings)
-        environment = child_environment(profile, os.environ, loaded.settings.secret_names())
+        environment = child_environment(profile, os.environ, loaded.settings.secret_names(), kit.account)
         texts, unread = read_prompt_files(tuple(Path(path) for path in profile.agent.system_prompt_files))
         warnings += unread
         trouble = trouble_with(profile, kit.guard)
@@ -215,6 +230,7 @@ class Profiles:
                         settings.exec.max_output_bytes,
                         readable(profile, kit.guard),
                         settings.exec.path,
+                        kit.account,
                     ),
                     masker,
                     outputs_of(self._kit.loaded),

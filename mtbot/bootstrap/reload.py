@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import structlog
 
+from mtbot.bootstrap.account import find_account, unreachable
 from mtbot.bootstrap.confinement import guard_of
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded, following, load_all
@@ -50,6 +51,10 @@ class Reloader:
             settings = _merged(old.settings, new.settings)
             merged = replace(old, settings=settings, people=compile_people(settings))
             problems = tuple(_misfits(merged, new.settings))
+            if new.settings.base.tools.exec.user != old.settings.base.tools.exec.user:
+                problems = (*problems, "tools.exec.user: who commands run as is settled at the start")
+            elif (account := find_account(settings)) is not None:
+                problems = (*problems, *unreachable(settings, account))
             if problems:
                 raise ConfigError(problems, hint="nothing was changed; restart the gateway to use it")
             self._swap(await following(merged, self._engine.office.db))

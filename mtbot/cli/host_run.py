@@ -1,6 +1,5 @@
 """``mtclaw approvals run``: the call of a question that no chat can approve, run by hand in this terminal."""
 
-import asyncio
 import signal
 import sys
 import termios
@@ -27,6 +26,8 @@ def run(frame: Frame, ident: str) -> int:
     The command is shown first and you are asked. It passes the policy and is on record like any other; what it says goes
     to this screen and, masked, back to the conversation that asked for it. The exit status is that of the command.
     """
+    import asyncio
+
     return asyncio.run(_run(frame, ApprovalId(ident.lstrip("#").upper())))
 
 

@@ -190,7 +190,7 @@ def sudoers(frame: Frame, user: str | None) -> int:
     from mtbot.policy.sudoers import account_fault, lines, refused
 
     settings = frame.load().settings
-    name = user or user_name()
+    name = user or settings.base.tools.exec.user or user_name()
     if name == "root":
         raise click.UsageError("root needs no sudo; name the account that the gateway runs as with --user")
     if account_fault(name):

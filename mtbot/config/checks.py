@@ -62,7 +62,19 @@ class Parts:
 
 def check(parts: Parts) -> Iterator[Problem]:
     """Every fault between sections."""
-    for one in (_owner, _models, _providers, _bots, _accepts_someone, _jobs, _storage, _log, _paths, _child_env):
+    for one in (
+        _owner,
+        _models,
+        _providers,
+        _bots,
+        _accepts_someone,
+        _jobs,
+        _storage,
+        _log,
+        _paths,
+        _child_env,
+        _exec_user,
+    ):
         yield from one(parts)
 
 
@@ -260,3 +272,14 @@ def _child_env(parts: Parts) -> Iterator[Problem]:
 
 def _keys(node: Node | None) -> tuple[str, ...]:
     return tuple(node.entries) if isinstance(node, Table) else ()
+
+
+def _exec_user(parts: Parts) -> Iterator[Problem]:
+    """One process becomes one user: a profile may not name another one."""
+    if None not in parts.profiles:
+        return
+    base = parts.profiles[None][0].tools.exec.user
+    for name, (profile, _tree) in parts.profiles.items():
+        if name is not None and profile.tools.exec.user != base:
+            message = "is the same for all profiles and stands at the top"
+            yield parts.fault(message, "profiles", name, "tools", "exec", "user", tree=parts.root)

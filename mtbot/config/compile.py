@@ -89,7 +89,7 @@ def places(profile: Profile, settings: Settings) -> Places:
     own |= {str(ref.file) for ref in settings.secret_refs() if ref.file is not None}
     code = {str(path) for path in profile.agent.system_prompt_files}
     return Places(
-        home=os.path.realpath(Path.home() if os.environ.get("HOME") else "/"),
+        home=os.path.realpath(child_home(settings.base.tools.exec.user)),
         own=tuple(sorted(os.path.realpath(path) for path in own if path not in ("/", ""))),
         code=tuple(sorted(os.path.realpath(path) for path in code)),
     )
@@ -104,3 +104,11 @@ def _state_files(settings: Settings) -> set[str]:
         state = os.path.dirname(os.path.realpath(base))  # noqa: PTH120 - texts, as every path of this module
         found |= {f"{state}/trash", f"{state}/outputs"}
     return found
+
+
+def child_home(user: str) -> str:
+    """The home of whoever commands run as; / where there is none."""
+    if user:
+        found = os.path.expanduser(f"~{user}")  # noqa: PTH111 - of another user, as a text
+        return found if found.startswith("/") else "/"
+    return str(Path.home()) if os.environ.get("HOME") else "/"

@@ -34,6 +34,7 @@ DEFAULT_PATH: Final = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/b
 _SHELL_STEERING = re.compile(
     r"(LD_.*|DYLD_.*|BASH_ENV|ENV|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|IFS|PS4|PROMPT_COMMAND|PATH)\Z"
 )
+_USER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}\$?\Z")
 _MIB: Final = 1024 * 1024
 
 
@@ -235,6 +236,12 @@ def _shell(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
+def _user(value: str) -> str:
+    if value and not _USER_NAME.match(value):
+        raise ValueError(f'"{printable(value)}" is no name of a user')
+    return value
+
+
 class ExecSettings(Section):
     """The tool that runs shell commands on this host."""
 
@@ -252,6 +259,9 @@ class ExecSettings(Section):
     )
     path: Annotated[tuple[str, ...], BeforeValidator(_search_path), Rule("list of absolute directories")] = key(
         DEFAULT_PATH, says="PATH of every command; none of it may lie inside a file root."
+    )
+    user: Annotated[str, AfterValidator(_user), Rule("name of a user of this host")] = key(
+        "", says="User that commands run as; needs a gateway that is started as root. Empty is the gateway's own user."
     )
     env: EnvSettings = key({}, says="")
     deny: tuple[Pattern, ...] = key((), says="Further expressions that refuse; built-in rules need no entry.")

@@ -29,6 +29,17 @@ class Row:
     message: str
 
 
+AS_ROOT = (
+    "the gateway and its commands run as root. What then does not hold: an approved command reads every secret, rewrites "
+    "record, database and rules, and ends or traces the gateway; sudo asks it for nothing; no file of this host is out of "
+    "its reach. Name a user under tools.exec.user, and commands run as that one"
+)
+AS_ITSELF = (
+    "{}; an approved command on the host runs as the same user, so it could reach the database, the key files and the "
+    "secrets. A gateway that is started as root with tools.exec.user keeps them apart"
+)
+
+
 def config_file(found: Gathered) -> list[Row]:
     """The configuration was read, and who else can read it."""
     path = found.loaded.settings.file
@@ -174,15 +185,33 @@ def exec_policy(found: Gathered) -> list[Row]:
 
 def host(found: Gathered) -> list[Row]:
     """Who the gateway would run as, and what that means for the record."""
-    if found.root:
+    account = found.account
+    if account.faults:
+        return [
+            Row("tools.exec.user", Status.FAIL, fault.removeprefix("tools.exec.user: ")) for fault in account.faults
+        ]
+    if account.exposed:
+        named = ", ".join(account.exposed)
         message = (
-            "running as root: a command can change anything, the record and the keys among it; use a user of its own"
+            f"commands run as {account.name}, who can all the same reach {named}; chmod 600 them, 700 what holds them"
         )
         return [Row("user", Status.WARN, message)]
-    message = (
-        f"{found.user}; an approved command runs as the same user, so it could reach the database and the key files"
-    )
-    return [Row("user", Status.INFO, message)]
+    if account.name:
+        message = (
+            f"the gateway runs as {found.user}, commands as {account.name}, who cannot reach database, keys and secrets"
+        )
+        return [Row("user", Status.OK, message)]
+    return [Row("user", Status.WARN, AS_ROOT) if found.root else Row("user", Status.INFO, AS_ITSELF.format(found.user))]
+
+
+def elevation(found: Gathered) -> list[Row]:
+    """What a chat may approve that changes the user."""
+    listed = found.loaded.settings.elevation.chat
+    if not listed:
+        return [Row("elevation", Status.OK, "nothing that changes the user can be approved in a chat")]
+    shown = "; ".join(" ".join(words) for words in listed)
+    message = f"the owner may approve in a chat: {shown}; `mtclaw policy sudoers` prints what it needs"
+    return [Row("elevation.chat", Status.WARN, message)]
 
 
 def containment(found: Gathered) -> list[Row]:
@@ -234,6 +263,7 @@ CHECKS: tuple[Callable[[Gathered], list[Row]], ...] = (
     paths,
     exec_policy,
     host,
+    elevation,
     containment,
     anchor,
     cron,

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+from mtbot.bootstrap.account import account_for_commands
 from mtbot.bootstrap.confinement import guard_of, trouble_with
 from mtbot.bootstrap.offline import Loaded
 from mtbot.config.compile import compile_rules
 from mtbot.config.settings import Profile
+from mtbot.domain.errors import ConfigError
 from mtbot.domain.process import Containment
 
 
@@ -33,7 +35,12 @@ async def held_here(loaded: Loaded) -> Containment:
         runner = Runner(start_spawner())
     except OSError as error:
         return Containment(missing=(str(error),))
-    confiner = Confiner(runner, guard_of(loaded))
+    try:
+        account = account_for_commands(loaded.settings)
+    except ConfigError as error:
+        await runner.close()
+        return Containment(missing=error.problems)
+    confiner = Confiner(runner, guard_of(loaded), account)
     try:
         return await confiner.state()
     finally:

@@ -8,6 +8,7 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mtbot.bootstrap.account import account_for_commands, exposed
 from mtbot.bootstrap.chores import anchor_trouble
 from mtbot.bootstrap.offline import Loaded, look, place_of
 from mtbot.bootstrap.system import user_name
@@ -67,6 +68,18 @@ class DatabaseFound:
 
 
 @dataclass(frozen=True, slots=True)
+class AccountFound:
+    """Who commands run as, where it is not the gateway's own user: ``faults`` say why that cannot be.
+
+    ``exposed`` are files of mtclaw's own that it can get at all the same.
+    """
+
+    name: str = ""
+    faults: tuple[str, ...] = ()
+    exposed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Gathered:
     """Everything that was looked at."""
 
@@ -84,6 +97,7 @@ class Gathered:
     held: Containment = Containment(missing=("it was not tried",))
     profiles: tuple[ProfileHeld, ...] = ()
     gateway: GatewayFound = GatewayFound()
+    account: AccountFound = AccountFound()
 
 
 async def gather(loaded: Loaded, *, network: bool = True) -> Gathered:
@@ -104,7 +118,17 @@ async def gather(loaded: Loaded, *, network: bool = True) -> Gathered:
         held=await held_here(loaded),
         profiles=profiles_held(loaded),
         gateway=ask_state(loaded),
+        account=_account(loaded),
     )
+
+
+def _account(loaded: Loaded) -> AccountFound:
+    name = loaded.settings.base.tools.exec.user
+    try:
+        account = account_for_commands(loaded.settings)
+    except ConfigError as error:
+        return AccountFound(name, error.problems)
+    return AccountFound() if account is None else AccountFound(name, exposed=exposed(loaded.settings, account))
 
 
 def _mode(path: Path) -> int:

@@ -125,6 +125,8 @@ class Call:
             "resolved": sorted(facts.resolved.items()),
             "targets": sorted((target.written, target.path) for target in facts.targets),
         }
+        if facts.account:
+            bound["account"] = facts.account
         text = json.dumps(bound, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
         return Digest(hashlib.sha256(text.encode()).hexdigest())
 
@@ -181,8 +183,8 @@ class Facts:
     of them what lies below. ``repository_keys`` are the configured ``section.key`` names of the repository around
     ``directory`` (empty: none; None: could not be read). ``programs`` maps a command word to the file that would run.
     ``operand_digests`` maps script operands to the SHA-256 of their content; ``unbound`` names programs whose input
-    cannot be fixed so (make, npm). ``named_urls`` are the addresses that a person wrote in this turn. ``grants`` hold now
-    for whoever asks here.
+    cannot be fixed so (make, npm). ``account`` is the user that it runs as, where that is not the gateway's own.
+    ``named_urls`` are the addresses that a person wrote in this turn. ``grants`` hold now for whoever asks here.
     """
 
     cwd: str = "/"
@@ -193,6 +195,7 @@ class Facts:
     profile: str = "host"
     containment_ready: bool = False
     env_names: tuple[str, ...] = ()
+    account: str = ""
     targets: tuple[Target, ...] = ()
     resolved: Mapping[str, str] = field(default_factory=dict)
     below: Mapping[str, Below] = field(default_factory=dict)

@@ -55,12 +55,24 @@ class Spool:
 
 
 @dataclass(frozen=True, slots=True)
+class Account:
+    """A user of this host that a child runs as, with all of its groups; only a gateway that is root can do that."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    home: str
+    shell: str
+
+
+@dataclass(frozen=True, slots=True)
 class ChildRequest:
     """A program to run, with nothing inherited. ``argv`` is executed as it is; ``timeout`` is in seconds.
 
     ``id`` is unique among running children. ``profile`` names the containment, ``grants`` are read where it is contained.
     ``max_output`` bytes of standard output and error together are kept; where that is not all of it, all of it goes into
-    ``spool``, too. ``stdin`` None is /dev/null.
+    ``spool``, too. ``stdin`` None is /dev/null. ``account`` None is the gateway's own user.
     """
 
     id: str
@@ -73,6 +85,7 @@ class ChildRequest:
     grants: Grants = Grants()
     stdin: bytes | None = None
     spool: Spool | None = None
+    account: Account | None = None
 
 
 class ChildStatus(StrEnum):

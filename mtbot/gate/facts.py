@@ -21,7 +21,7 @@ class Surroundings:
 
     ``profile`` is where a command runs that a person approved. ``containment_ready`` False: nothing can be contained in
     this workspace, whatever the host can do. ``attended`` None: as the surface is; False: nobody is there, although
-    somebody could be.
+    somebody could be. ``account`` is the user that commands run as, where it is not the gateway's own.
     """
 
     home: str
@@ -30,6 +30,7 @@ class Surroundings:
     containment_ready: bool = False
     attended: bool | None = None
     path: tuple[str, ...] = ()
+    account: str = ""
 
 
 def at_host(decision: Decision) -> Decision:
@@ -44,7 +45,7 @@ def as_decided(facts: Facts, decision: Decision) -> Facts:
     variables from their terminal, so their names are not bound; programs, directory and script operands are.
     """
     if decision.elevates:
-        return replace(facts, profile=HOST, env_names=())
+        return replace(facts, profile=HOST, env_names=(), account="")
     return replace(facts, profile=HOST) if decision.owner_only else facts
 
 
@@ -94,6 +95,7 @@ class FactFinder:
             profile=UNCONTAINED if around.profile == CONTAINED and not ready else around.profile,
             containment_ready=ready,
             env_names=around.env_names,
+            account=around.account if call.tool == "exec" else "",
             targets=tuple(targets),
             resolved=resolved,
             below=below,

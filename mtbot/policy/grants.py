@@ -105,6 +105,7 @@ def binding(prepared: Prepared, facts: Facts) -> Digest:
         "directory": facts.directory,
         "shell": call.shell,
         "env": sorted(facts.env_names),
+        "account": facts.account,
         "profile": facts.profile,
         "programs": sorted(facts.programs.items()),
         "operands": sorted(facts.operand_digests.items()),

@@ -41,6 +41,7 @@ class RunnerChildren:
                 max_output_bytes=request.max_output,
                 stdin=request.stdin,
                 spool=request.spool,
+                account=request.account,
             )
         except BadRequest as error:
             return _not_started(str(error))

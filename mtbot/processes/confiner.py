@@ -12,10 +12,10 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
-from mtbot.domain.process import Containment, Grants
+from mtbot.domain.process import Account, Containment, Grants
 from mtbot.processes import probe
 from mtbot.processes.containment import Guard, contained, environment_for, parts_for, system_paths
-from mtbot.processes.ending import EndStatus
+from mtbot.processes.ending import EndStatus, ProcessEnd
 from mtbot.processes.request import Part, SpawnRequest
 from mtbot.processes.runner import Runner
 
@@ -27,7 +27,9 @@ _TRIES = 8
 class Confiner:
     """Confines what the runner executes."""
 
-    def __init__(self, runner: Runner, guard: Guard) -> None:
+    def __init__(self, runner: Runner, guard: Guard, account: Account | None = None) -> None:
+        """``account`` is who commands run as, so that what is found out holds for them."""
+        self._account = account
         self._runner = runner
         self._guard = guard
         self._system = system_paths(guard)
@@ -67,7 +69,7 @@ class Confiner:
     @contextlib.asynccontextmanager
     async def around(self, wanted: SpawnRequest, grants: Grants) -> AsyncIterator[SpawnRequest]:
         """``wanted`` as it runs contained; its private directory lives as long as this does. OSError: no such directory."""
-        private, held = _private_directory()
+        private, held = _private_directory(wanted.account)
         try:
             # what was not looked at before this call may lie on a file system that makes one wait
             waits = bool(grants.look or grants.repository)
@@ -85,41 +87,61 @@ class Confiner:
         return parts_for(grants, self._system, private, self._guard)
 
     async def _probe(self) -> Containment:
-        """Let a contained child attack what was put up for it."""
+        """Let a contained child attack what was put up for it, started by the first interpreter that it can start."""
+        *others, last = probe.interpreters(self._account)
+        for interpreter in others:
+            end = await self._attack(interpreter)
+            if isinstance(end, ProcessEnd) and end.status is not EndStatus.FAILED_TO_START:
+                return self._answer(end)
+        return self._answer(await self._attack(last))
+
+    async def _attack(self, interpreter: str) -> ProcessEnd | Containment:
+        whose = self._account
         try:
-            with tempfile.TemporaryDirectory(prefix="mtclaw-inside-") as inside, probe.targets(inside) as found:
+            with tempfile.TemporaryDirectory(prefix="mtclaw-inside-") as inside, probe.targets(inside, whose) as found:
                 grants = Grants(read=probe.interpreter(), write=(inside,))
                 wanted = SpawnRequest(
                     f"probe-{Path(inside).name}",
-                    probe.command(found),
+                    probe.command(interpreter, found),
                     {},
                     "/",
                     probe.SECONDS,
                     _ANSWER_BYTES,
+                    account=whose,
                 )
                 async with self.around(wanted, grants) as request:
-                    end = await self._runner.run(request)
+                    return await self._runner.run(request)
         except OSError as error:
             return Containment(missing=(f"it could not be tried: {error}",))
+
+    def _answer(self, end: ProcessEnd | Containment) -> Containment:
+        if isinstance(end, Containment):
+            return end
         # A host that was too busy, or a spawner that died, has said nothing about the kernel.
         refused = end.status is EndStatus.FAILED_TO_START and self._runner.alive
         self._tried = refused or end.status in (EndStatus.EXITED, EndStatus.SIGNALED)
         return probe.read_answer(end.output.text(), end.message or f"the probe ended with exit code {end.exit_code}")
 
 
-def _private_directory() -> tuple[str, int]:
-    """A fresh directory, and the descriptor that holds it: its lock goes with this process, however that ends."""
+def _private_directory(account: Account | None) -> tuple[str, int]:
+    """A fresh directory of ``account``, and the descriptor that holds it: its lock goes with this process, however that ends."""
     for _ in range(_TRIES):
         path = os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX))
         held = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         if _lock(held) and os.path.lexists(path):
+            if account is not None:
+                os.fchown(held, account.uid, account.gid)
             return path, held
         os.close(held)  # somebody swept it in this very moment
     raise OSError(errno.EBUSY, "every fresh directory is taken away at once")
 
 
-def sweep_private_directories(parent: str | None = None) -> int:
-    """Remove the private directories of processes that are gone; how many. What cannot be removed is left."""
+def sweep_private_directories(parent: str | None = None, account: Account | None = None) -> int:
+    """Remove the private directories of processes that are gone; how many. What cannot be removed is left.
+
+    Ours are those of this user and, as root, of the ``account`` that commands run as.
+    """
+    ours = {os.geteuid(), os.geteuid() if account is None else account.uid}
     gone = 0
     for path in Path(parent or tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         try:
@@ -127,7 +149,7 @@ def sweep_private_directories(parent: str | None = None) -> int:
         except OSError:
             continue
         try:
-            if os.fstat(held).st_uid == os.geteuid() and _lock(held):
+            if os.fstat(held).st_uid in ours and _lock(held):
                 remove_tree(str(path))
                 gone += not os.path.lexists(path)
         finally:
@@ -145,8 +167,11 @@ def _lock(held: int) -> bool:
 
 
 def remove_tree(path: str) -> None:
-    """Remove what a command left in its directory, also where it took away its own right to do so."""
-    for folder, names, _ in os.walk(path):
+    """Remove what a command left in its directory, also where it took away its own right to do so.
+
+    Root needs no such right, and changes no mode by a name that another user may turn into a link meanwhile.
+    """
+    for folder, names, _ in os.walk(path) if os.geteuid() != 0 else ():
         for name in names:
             place = Path(folder, name)
             if not place.is_symlink():

@@ -10,9 +10,10 @@ import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from mtbot.domain.process import Containment
+from mtbot.domain.process import Account, Containment
 
 ATTEMPTS = Path(__file__).with_name("probe_attempts.py")
+SYSTEM_PYTHON = "/usr/bin/python3"
 SECONDS = 10.0
 
 FILES = {
@@ -44,8 +45,11 @@ SIGNALS = {"signal": "processes of the same user can be signalled"}
 
 
 @contextlib.contextmanager
-def targets(inside: str) -> Iterator[dict[str, str]]:
-    """Things outside of ``inside`` that are there to be attacked: a file, a directory, listeners, this process."""
+def targets(inside: str, account: Account | None = None) -> Iterator[dict[str, str]]:
+    """Things outside of ``inside`` that are there to be attacked: a file, a directory, listeners, this process.
+
+    The files belong to ``account``, so that nothing but containment keeps it from them.
+    """
     with contextlib.ExitStack() as held:
         place = held.enter_context(tempfile.TemporaryDirectory(prefix="mtclaw-probe-"))
         outside = f"{place}/outside"
@@ -63,12 +67,20 @@ def targets(inside: str) -> Iterator[dict[str, str]]:
             local = held.enter_context(socket.socket(socket.AF_UNIX))
             local.bind(address)
             local.listen()
+        if account is not None:
+            for path in (inside, place, outside, found["unix"]):
+                os.chown(path, account.uid, account.gid)
         yield found
 
 
-def command(found: Mapping[str, str]) -> tuple[str, ...]:
-    """The argv of the child that attacks."""
-    return (sys.executable, "-I", "-S", str(ATTEMPTS), json.dumps(dict(found)))
+def interpreters(account: Account | None) -> tuple[str, ...]:
+    """What can start the child, best first; another account may not get at the interpreter of the gateway."""
+    return (sys.executable,) if account is None else (sys.executable, os.path.realpath(sys.executable), SYSTEM_PYTHON)
+
+
+def command(interpreter: str, found: Mapping[str, str]) -> tuple[str, ...]:
+    """The argv of the child that attacks; its program goes along as text, because not everybody can read the file."""
+    return (interpreter, "-I", "-S", "-c", ATTEMPTS.read_text("utf-8"), json.dumps(dict(found)))
 
 
 def interpreter() -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mtbot.domain.process import Spool
+from mtbot.domain.process import Account, Spool
 
 MAX_KEPT_BYTES = 16 * 1024 * 1024
 MAX_STDIN_BYTES = 64 * 1024 * 1024
@@ -73,8 +73,9 @@ class SpawnRequest:
     """One command. ``id`` is unique among running commands; ``argv`` is executed as it is, without a shell.
 
     ``timeout_seconds`` None is for long-lived children only. ``max_output_bytes`` is how much of standard output and error,
-    joined, is kept; ``spool`` gets all of it once it is more than that. ``stdin`` None is /dev/null. Raises BadRequest for what no kernel would accept, and for limits that
-    would silently mean nothing.
+    joined, is kept; ``spool`` gets all of it once it is more than that. ``stdin`` None is /dev/null. ``account`` is who it
+    becomes before its containment is put up; None stays who the gateway is. Raises BadRequest for what no kernel would
+    accept, and for limits that would silently mean nothing.
     """
 
     id: str
@@ -87,6 +88,7 @@ class SpawnRequest:
     profile: Profile = HOST
     stdin: bytes | None = None
     spool: Spool | None = None
+    account: Account | None = None
 
     def __post_init__(self) -> None:
         if not self.argv or not self.argv[0]:
@@ -116,5 +118,6 @@ class SpawnRequest:
             "spool": 0 if self.spool is None else self.spool.limit,
             "limits": self.limits.by_name(),
             "parts": [[part.name, dict(part.settings)] for part in self.profile.parts],
+            "user": None if self.account is None else [self.account.uid, self.account.gid, list(self.account.groups)],
             "mark": "" if call is None else f"{CALL_MARK}={call}",
         }

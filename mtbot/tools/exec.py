@@ -12,7 +12,7 @@ from mtbot.domain.call import UNCONTAINED, Basis, Call, Outcome, Permit, Risk, S
 from mtbot.domain.ids import SafeText
 from mtbot.domain.outputs import WholeOutputs
 from mtbot.domain.ports import Masker
-from mtbot.domain.process import HOST, ChildEnd, Children, ChildRequest, ChildStatus, Grants, Spool
+from mtbot.domain.process import HOST, Account, ChildEnd, Children, ChildRequest, ChildStatus, Grants, Spool
 from mtbot.policy import readings
 from mtbot.policy.outside import brings_text
 from mtbot.tools.blocking import off_loop
@@ -54,7 +54,8 @@ _OUTCOMES = {
 class ExecSettings:
     """What a profile fixes for its commands: the child's whole environment, and how much output is kept (bytes).
 
-    A contained one may work in ``workspace``, read what is ``readable``, and start what is in ``programs``.
+    A contained one may work in ``workspace``, read what is ``readable``, and start what is in ``programs``. ``account`` is
+    who they run as, None the gateway's own user.
     """
 
     workspace: str
@@ -62,6 +63,7 @@ class ExecSettings:
     max_output: int = 65_536
     readable: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
+    account: Account | None = None
 
 
 class ExecTool:
@@ -94,6 +96,7 @@ class ExecTool:
             profile=HOST if permit.profile == UNCONTAINED else permit.profile,
             grants=self._grants(permit),
             spool=spool,
+            account=self._settings.account,
         )
         running = asyncio.ensure_future(self._children.run(request))
         try:

@@ -114,6 +114,7 @@ def _object(old: os.stat_result, mode: WriteMode, known: Stamp | None) -> None:
 def _new(held: int, name: str, data: bytes) -> Stamp:
     """Make a file that did not exist. The name is taken first, so that nothing which appears meanwhile is replaced."""
     with _Temporary(held, 0o644) as temporary:
+        roots.share(held, temporary.descriptor)
         temporary.fill(data)
         temporary.flush()
         try:

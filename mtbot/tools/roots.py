@@ -163,6 +163,27 @@ def kind_of(mode: int) -> str:
     return kinds.get(stat.S_IFMT(mode), "something unknown")
 
 
+def share(held: int, new: int) -> None:
+    """As root, give what was just made to whom the directory around it belongs, so that its owner's commands can use it."""
+    around = os.fstat(held)
+    if os.geteuid() == 0 and os.fstat(new).st_uid == 0 and around.st_uid != 0:
+        os.fchown(new, around.st_uid, around.st_gid)
+
+
+def _share_directory(held: int, name: str) -> None:
+    """The same for a directory; one that is not empty is not the one that was made."""
+    if os.geteuid() != 0:
+        return
+    made = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=held)
+    try:
+        with os.scandir(made) as entries:
+            empty = next(entries, None) is None
+        if empty:
+            share(held, made)
+    finally:
+        os.close(made)
+
+
 @contextmanager
 def directory(path: str, *, create: bool = False) -> Iterator[int]:
     """A descriptor of the directory at a resolved path; with ``create`` its missing parts are made (0755 less umask).
@@ -191,6 +212,7 @@ def _enter(held: int, name: str, *, create: bool) -> int:
         raise _as_refusal(error, "leads through a link or a file where there was a directory") from error
     with suppress(FileExistsError):
         os.mkdir(name, 0o755, dir_fd=held)
+        _share_directory(held, name)
     try:
         return os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=held)
     except OSError as error:

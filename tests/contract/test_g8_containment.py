@@ -26,7 +26,9 @@ all:
 @pytest.fixture
 def nothing_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A host on whose probe a TCP connection could be made."""
-    monkeypatch.setattr(probe, "command", lambda _found: ("/bin/echo", '{"allowed": true, "made": ["tcp"]}'))
+    monkeypatch.setattr(
+        probe, "command", lambda _interpreter, _found: ("/bin/echo", '{"allowed": true, "made": ["tcp"]}')
+    )
 
 
 async def profiles(stage: Stage) -> list[str]:

@@ -2,8 +2,8 @@
 
 There are two ways to the same end. A command without limits and containment parts is started by ``posix_spawn``, which
 copies no memory: that is the quick way, and most of the cost of a Python fork is copying. Parts have to be applied by the
-child to itself between fork and exec, so with them a real fork is needed; its failures travel through a pipe that a
-successful exec closes.
+child to itself between fork and exec, and so does the change to another user, so with them a real fork is needed; its
+failures travel through a pipe that a successful exec closes.
 """
 
 import errno
@@ -39,7 +39,7 @@ def launch(order: Order, output: int, fds: list[int], to_reset: list[signal.Sign
     stdout = fds[1] if len(fds) > 1 else output
     stdin = fds[0] if fds else os.open(os.devnull, os.O_RDONLY)
     try:
-        if not order.parts and not order.limits:
+        if not order.parts and not order.limits and order.user is None:
             return _first_that_starts(order, lambda path: _spawn(path, order, (stdin, stdout, output), to_reset))
         return _fork(order, (stdin, stdout, output), to_reset)
     finally:
@@ -90,6 +90,8 @@ def _become(order: Order, streams: tuple[int, int, int], report: int, to_reset: 
             os.dup2(source, target)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         apply_limits(order.limits)
+        if order.user is not None:
+            _become_user(order.user, order.cwd)
         apply_parts(order.parts)
         _first_that_starts(order, lambda path: os.execve(path, order.argv, order.env))  # noqa: S606 - argv as decided
     except (PartFailed, CannotStart) as failed:
@@ -98,6 +100,20 @@ def _become(order: Order, streams: tuple[int, int, int], report: int, to_reset: 
         _report(report, f"cannot start: {type(failed).__name__}: {failed}")
     finally:
         os._exit(_CANNOT_START)
+
+
+def _become_user(user: tuple[int, int, list[int]], cwd: str) -> None:
+    """Give up being root for good: groups, gid and uid, each of real, effective and saved. Enters ``cwd`` anew, as that user."""
+    uid, gid, groups = user
+    try:
+        os.setgroups(groups)
+        os.setresgid(gid, gid, gid)
+        os.setresuid(uid, uid, uid)
+    except OSError as refused:
+        raise CannotStart(f"cannot become uid {uid}: {refused.strerror}") from refused
+    if os.getresuid() != (uid, uid, uid) or os.getresgid() != (gid, gid, gid) or set(os.getgroups()) != set(groups):
+        raise CannotStart(f"did not become uid {uid}")
+    _enter(cwd)
 
 
 def _report(report: int, line: str) -> None:

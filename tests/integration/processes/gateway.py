@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
+from mtbot.domain.process import Account
 from mtbot.processes.request import SpawnRequest
 from mtbot.processes.runner import Runner
 from mtbot.processes.spawning import harden_gateway, start_spawner
@@ -29,9 +30,10 @@ async def serve() -> None:
     await runner.close()
 
 
-async def execute(runner: Runner, name: str, script: str, timeout: float) -> None:
-    """Run one script and print what it says and how it ends."""
-    request = SpawnRequest(name, ("bash", "-c", script), {"PATH": "/usr/bin:/bin"}, "/", timeout, 4096)
+async def execute(runner: Runner, name: str, script: str, timeout: float, uid: int = 0) -> None:
+    """Run one script, as another user if ``uid`` says so, and print what it says and how it ends."""
+    account = Account("somebody", uid, uid, (uid,), "/", "/bin/sh") if uid else None
+    request = SpawnRequest(name, ("bash", "-c", script), {"PATH": "/usr/bin:/bin"}, "/", timeout, 4096, account=account)
     end = await runner.run(request, lambda data: print("out", name, data.decode().strip(), flush=True))
     left = json.dumps([[one.pid, one.start_time, one.uid, one.argv] for one in end.survivors], separators=(",", ":"))
     print("end", name, end.status, left, flush=True)

@@ -107,10 +107,10 @@ class Gateway:
             self._unheard.append(line)
         raise AssertionError(f"the gateway never said {words}")
 
-    def tell(self, name: str, script: str, timeout: float = 20) -> None:
+    def tell(self, name: str, script: str, timeout: float = 20, uid: int = 0) -> None:
         """Have it run a script."""
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps([name, script, timeout]) + "\n")
+        self.process.stdin.write(json.dumps([name, script, timeout, uid]) + "\n")
         self.process.stdin.flush()
 
     def __enter__(self) -> Self:

@@ -26,7 +26,7 @@ async def test_it_is_tried_once(runner: Runner, monkeypatch: pytest.MonkeyPatch)
     """And whoever asks meanwhile waits for the same answer."""
     tries: list[int] = []
 
-    def command(_found: object) -> tuple[str, ...]:
+    def command(_interpreter: str, _found: object) -> tuple[str, ...]:
         tries.append(1)
         return ("/bin/echo", GOOD)
 
@@ -43,7 +43,7 @@ async def test_a_busy_host_is_asked_again(runner: Runner, monkeypatch: pytest.Mo
     """A probe that was stopped by its time limit has proved nothing for ever."""
     commands = [("/bin/sleep", "60"), ("/bin/echo", GOOD)]
     monkeypatch.setattr(probe, "SECONDS", 0.1)
-    monkeypatch.setattr(probe, "command", lambda _found: commands.pop(0))
+    monkeypatch.setattr(probe, "command", lambda _interpreter, _found: commands.pop(0))
     confiner = Confiner(runner, NOTHING_GUARDED)
     assert not await confiner.ready()
     monkeypatch.setattr(probe, "SECONDS", 10.0)
@@ -52,7 +52,7 @@ async def test_a_busy_host_is_asked_again(runner: Runner, monkeypatch: pytest.Mo
 
 async def test_closing_gives_up_a_probe(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing waits for an answer that nobody needs any more."""
-    monkeypatch.setattr(probe, "command", lambda _found: ("/bin/sleep", "60"))
+    monkeypatch.setattr(probe, "command", lambda _interpreter, _found: ("/bin/sleep", "60"))
     confiner = Confiner(runner, NOTHING_GUARDED)
     task = confiner.begin()
     await confiner.close()

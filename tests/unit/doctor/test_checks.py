@@ -14,6 +14,7 @@ from mtbot.doctor.checks import (
     anchor,
     containment,
     cron,
+    elevation,
     exec_policy,
     gateway,
     host,
@@ -26,7 +27,7 @@ from mtbot.doctor.checks import (
 )
 from mtbot.doctor.containment import ProfileHeld
 from mtbot.doctor.gateway import GatewayFound, PollFound
-from mtbot.doctor.probes import BotFound, DatabaseFound, Gathered, ModelFound, PathFound
+from mtbot.doctor.probes import AccountFound, BotFound, DatabaseFound, Gathered, ModelFound, PathFound
 from mtbot.domain.process import Containment
 
 CONFIG = """\
@@ -212,8 +213,37 @@ def test_a_profile_is_judged_by_itself(tmp_path: Path) -> None:
 
 def test_root_is_warned_of_and_others_are_told_what_a_command_can_reach(tmp_path: Path) -> None:
     """The same uid can reach the database."""
-    assert [row.status for row in host(found(tmp_path, root=True))] == [Status.WARN]
-    assert [row.status for row in host(found(tmp_path))] == [Status.INFO]
+    (as_root,) = host(found(tmp_path, root=True))
+    assert as_root.status is Status.WARN
+    for lost in ("every secret", "record", "ends or traces the gateway", "sudo asks it for nothing", "tools.exec.user"):
+        assert lost in as_root.message
+    (as_itself,) = host(found(tmp_path))
+    assert as_itself.status is Status.INFO
+    assert "could reach the database" in as_itself.message
+    assert "tools.exec.user" in as_itself.message
+
+
+def test_another_user_for_commands_is_good_where_it_can_be_had(tmp_path: Path) -> None:
+    """And said to be none where it cannot, or where it reaches what is ours all the same."""
+    apart = host(found(tmp_path, root=True, user="root", account=AccountFound("deploy")))
+    assert statuses(apart) == [
+        (Status.OK, "the gateway runs as root, commands as deploy, who cannot reach database, keys and secrets")
+    ]
+    faults = ("tools.exec.user: there is no user deploy on this host", "agent.workspace: deploy cannot write in /ws")
+    assert statuses(host(found(tmp_path, account=AccountFound("deploy", faults)))) == [
+        (Status.FAIL, "there is no user deploy on this host"),
+        (Status.FAIL, "agent.workspace: deploy cannot write in /ws"),
+    ]
+    (open_,) = host(found(tmp_path, root=True, account=AccountFound("deploy", exposed=("/a/m.db", "/a/m.db.key"))))
+    assert (open_.status, "/a/m.db, /a/m.db.key" in open_.message) == (Status.WARN, True)
+
+
+def test_what_a_chat_may_approve_that_changes_the_user_is_listed(tmp_path: Path) -> None:
+    """Every command, as a warning."""
+    assert [row.status for row in elevation(found(tmp_path))] == [Status.OK]
+    listed = loaded(tmp_path, text=CONFIG + "elevation: {chat: [[sudo, id], [sudo, apt-get, update]]}\n")
+    (row,) = elevation(found(tmp_path, loaded=listed))
+    assert (row.status, "sudo id; sudo apt-get update" in row.message) == (Status.WARN, True)
 
 
 def test_jobs_are_listed_where_cron_is_on(tmp_path: Path) -> None:
