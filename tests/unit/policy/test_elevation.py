@@ -170,3 +170,23 @@ def test_a_text_that_was_not_lexed_has_no_form() -> None:
 def test_the_default_path_has_no_place_of_the_users_own() -> None:
     """A bare name is looked up where only root writes."""
     assert all(place.startswith(("/usr/", "/sbin", "/bin")) for place in DEFAULT_PATH)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["sudo", "id"], None),
+        (["sudo", "systemctl", "restart", "*"], None),
+        (["sudo", "apt-get", "**"], None),
+        ([], "the list is empty"),
+        (["sudo", "**", "x"], "** may only be the last word"),
+        (["ls"], "must begin with sudo"),
+        (["sudo"], "sudo without a program runs nothing"),
+        (["sudo", "*"], "must write out the program that sudo runs"),
+        (["sudo", "-u"], "sudo takes no options of its own here"),
+        (["sudo", "doas", "id"], "doas inside sudo: the user is changed once"),
+    ],
+)
+def test_a_pattern_is_of_the_form_that_is_asked_about(words: list[str], why: str | None) -> None:
+    """Otherwise the owner would list what never matches."""
+    assert elevation.pattern_fault(words) == why
