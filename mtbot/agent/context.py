@@ -11,6 +11,10 @@ from mtbot.domain.turn import Message, Role
 
 LOST = "(no result: the turn ended before this call did)"
 ELIDED = "(an old result, left out to save room)"
+_LASTING = (
+    "What goes on for long or for ever (a server, a watcher, tail -f, a long build) needs background: true: it then runs as "
+    "a job, and you go on without its result."
+)
 TIGHT_TURNS = 4
 """How many whole turns stay when the model said that the context is too long."""
 
@@ -63,6 +67,7 @@ def system_prompt(persona: Persona, tools: Sequence[str], now: str) -> str:
             "Answer in the person's language, in Markdown, short, with what you found and not how. "
             "If no answer is wanted, answer NO_REPLY."
         ),
+        *((_LASTING,) if "exec" in tools and persona.attended else ()),
         *persona.files,
     ]
     return "\n\n".join(parts)

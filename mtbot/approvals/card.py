@@ -286,6 +286,8 @@ def _cut(text: str, limit: int) -> str:
 
 def ending(outcome: Outcome) -> str:
     """How a call ended, in a few words: ``exit 0 · 41 s · 38 lines``."""
+    if outcome.job:
+        return f"running as job {outcome.job}"
     if outcome.status is Status.REFUSED:
         return "not run"
     how = {

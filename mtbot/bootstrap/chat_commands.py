@@ -5,6 +5,7 @@ from collections.abc import Callable
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.system import short_host
 from mtbot.domain.turn import Inbound
+from mtbot.gateway.background import JobDesk
 from mtbot.gateway.commands import About, Commands, CommandStores
 from mtbot.gateway.conversations import ConversationCommands, Models
 from mtbot.gateway.usage import UsageReport
@@ -26,5 +27,9 @@ def commands_of(engine: Engine, about: Callable[[Inbound], About]) -> Commands:
     commands = Commands(engine.desk, engine.lanes, kept, people, about, clock)
     commands.doing, commands.outward = engine.turns.doing, engine.places.outward
     commands.usage = UsageReport(stores.spending, lambda: engine.loaded.settings.budgets.caps, clock, clock.date).of
+    jobs = JobDesk(engine.jobs, stores.history, people, clock, engine.loaded.redactor)
+    jobs.wake, engine.jobs.report = engine.wake, jobs.report
+    commands.jobs = jobs
+    commands.add(*jobs.table)
     commands.add(*ConversationCommands(stores.history, stores.inbox, engine.lanes, people, models, clock).table)
     return commands

@@ -10,7 +10,7 @@ from mtbot.bootstrap.online import Running
 from mtbot.bootstrap.system import short_host, user_name
 from mtbot.control.peer import Watch
 from mtbot.control.server import ControlServer
-from mtbot.control.verbs import Doings, Verbs
+from mtbot.control.verbs import Doings, Verbs, job_facts
 from mtbot.domain.record import Approval
 from mtbot.processes.request import CALL_MARK
 from mtbot.redaction.display import display
@@ -33,7 +33,7 @@ def build_control(running: Running) -> ControlServer:
         return True
 
     doings = Doings(status.tell, reloader.reload, engine.recovery.look, resume)
-    verbs = Verbs(engine.desk, doings, engine.loaded.clock)
+    verbs = Verbs(engine.desk, doings, engine.loaded.clock, engine.jobs)
     # every command of the bot descends from this process, also one whose own parents are gone: it adopts orphans
     watch = Watch(frozenset({os.getpid()}), CALL_MARK)
     return ControlServer(place_of(engine.loaded).control, watch, verbs.handle, engine.loaded.redactor)
@@ -62,6 +62,7 @@ class Status:
             "containment": self._running.containment(),
             "bots": [{"name": name, **self._running.poll_state(name)} for name in bots],
             "running": [{"session": str(session), "doing": doing} for session, doing in engine.turns.at_work()],
+            "jobs": [job_facts(job) for job in engine.jobs.all() if job.outcome is None],
             "questions": len(pending),
             "pending": [
                 {

@@ -26,6 +26,7 @@ from mtbot.domain.turn import Address, SurfaceName
 from mtbot.gate.consent import Consent, Judges
 from mtbot.gate.facts import FactFinder
 from mtbot.gate.gate import Gate
+from mtbot.gate.jobs import Jobs
 from mtbot.gateway.lanes import Lanes
 from mtbot.gateway.outbox import Mail, OutboxWorker
 from mtbot.gateway.places import Places, PlaceStores
@@ -175,6 +176,7 @@ class Flow:
     outbox: OutboxWorker
     recovery: Recovery
     places: Places
+    jobs: Jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +208,11 @@ class Engine:
     def recovery(self) -> Recovery:
         """Sweeps at start and watches afterwards."""
         return self.flow.recovery
+
+    @property
+    def jobs(self) -> Jobs:
+        """What goes on behind its turn."""
+        return self.flow.jobs
 
     @property
     def places(self) -> Places:
@@ -266,6 +273,7 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     )
     names = RandomNames()
     gate.live = board = Switchboard({}, _NoSigns())
+    gate.jobs.written, gate.jobs.name = runner.tail, names.job
     turns = Turns(
         Agent(gate, profiles.mind, names),
         TurnStores(stores.history, stores.consents, stores.leases, stores.inbox, stores.host_runs),
@@ -295,7 +303,7 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     outbox.on_unasked = recovery.unasked
     recovery.unsure = outbox.settle_ambiguous
     machinery = Machinery(providers, runner, confiner)
-    return Engine(office, profiles, machinery, board, Flow(turns, lanes, outbox, recovery, places))
+    return Engine(office, profiles, machinery, board, Flow(turns, lanes, outbox, recovery, places, gate.jobs))
 
 
 def _recovery_of(office: Office, lanes: Lanes) -> Recovery:

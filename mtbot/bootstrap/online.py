@@ -237,7 +237,7 @@ class Running:
         services.append(daily_of(self.engine).run)
         if self.engine.loaded.settings.cron.enabled:
             services.append(self.scheduler.run)
-        services += self.beside
+        services += [self.engine.jobs.run, *self.beside]
         _log.info("gateway.ready", bots=[str(bot.name) for bot in bots])
         return services
 

@@ -18,12 +18,14 @@ from mtbot.bootstrap.trash import bin_of
 from mtbot.config.compile import compile_rules
 from mtbot.config.regular_file import NotReadable, read_regular
 from mtbot.config.settings import ModelRef, Profile
+from mtbot.config.tools import JobsSettings
 from mtbot.domain.errors import StorageError
+from mtbot.domain.job import JobLimits
 from mtbot.domain.ports import Provider, Tool, World
 from mtbot.domain.process import Account, Children
 from mtbot.domain.record import OutboxItem
 from mtbot.domain.spending import Ledger
-from mtbot.domain.turn import Address, surface
+from mtbot.domain.turn import Address, SurfaceName, surface
 from mtbot.gate.facts import Surroundings
 from mtbot.gate.gate import GateProfile
 from mtbot.policy.ruleset import Mode, RuleSet
@@ -109,6 +111,13 @@ def read_prompt_files(paths: tuple[Path, ...]) -> tuple[tuple[str, ...], tuple[s
     return tuple(texts), tuple(warnings)
 
 
+def _jobs_at(address: Address, settings: JobsSettings) -> JobLimits | None:
+    """Jobs belong to chats of a gateway: a terminal's process ends with its turn, and nobody watches over cron's."""
+    if address.surface not in (SurfaceName.PRIVATE, SurfaceName.GROUP):
+        return None
+    return JobLimits(settings.at_once, settings.timeout)
+
+
 def _purse_of(kit: Kit) -> Purse:
     clock = kit.loaded.clock
     return Purse(kit.loaded.settings.budgets.caps, kit.ledger, lambda: clock.date(clock.now_ms()))
@@ -160,6 +169,7 @@ class Profiles:
             cwd=str(settings.cwd),
             shell=settings.shell,
             timeout=settings.timeout,
+            jobs=_jobs_at(address, settings.jobs),
             around=Surroundings(
                 home_of(self._kit.loaded.settings),
                 tuple(sorted(built.environment)),

@@ -63,6 +63,10 @@ class RandomNames:
         """Five characters that nobody mixes up; a letter first."""
         return ApprovalId(secrets.choice(_LETTERS) + "".join(secrets.choice(_ALPHABET) for _ in range(4)))
 
+    def job(self) -> str:
+        """Four characters that nobody mixes up; a J first."""
+        return "J" + "".join(secrets.choice(_ALPHABET) for _ in range(3))
+
     def token(self) -> str:
         """128 random bits, URL-safe."""
         return secrets.token_urlsafe(16)

@@ -40,6 +40,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("cron", "mtbot.cli.cron", "cron", "Scheduled jobs: list, run.", spawns=True),
     Verb("approvals", "mtbot.cli.approvals", "approvals", "What was proposed, who decided, how it ended."),
     Verb("grants", "mtbot.cli.grants", "grants", "What runs for a while without a question: list, revoke."),
+    Verb("jobs", "mtbot.cli.jobs", "jobs", "Commands in the background: list, tail, kill."),
     Verb("audit", "mtbot.cli.audit", "audit", "The record: verify, acknowledge, export."),
     Verb("db", "mtbot.cli.db", "db", "The database: backup, prune, vacuum."),
     Verb("sessions", "mtbot.cli.sessions", "sessions", "Conversations: list, show, rm."),

@@ -72,6 +72,7 @@ def _lines(told: Mapping[str, object], zone: tzinfo) -> Iterator[str]:
             yield poll_line(bot)
         running = [f"{one['session']}: {one['doing'] or 'thinking'}" for one in _mappings(told["running"])]
         yield from _block("Running", running)
+        yield from _block("Jobs", [f"{job['id']}: {job['command']}" for job in _mappings(told["jobs"])])
     else:
         yield f"Gateway: {told['gateway']}"
         if "database" in told:

@@ -242,6 +242,13 @@ def _user(value: str) -> str:
     return value
 
 
+class JobsSettings(Section):
+    """Commands in the background: jobs that go on behind their turn."""
+
+    at_once: Annotated[int, whole(0, 64)] = key(4, says="Most jobs at once, over all chats; 0 allows none.")
+    timeout: Annotated[float, duration("30d")] = key("12h", says="Longest life of a job.")
+
+
 class ExecSettings(Section):
     """The tool that runs shell commands on this host."""
 
@@ -270,6 +277,7 @@ class ExecSettings(Section):
     builtin_deny: BuiltinDeny = key({}, says="")
     auto: AutoSettings = key(says="")
     containment: ContainmentSettings = key({}, says="")
+    jobs: JobsSettings = key({}, says="")
 
     @model_validator(mode="after")
     def _one_switch(self) -> "ExecSettings":

@@ -12,12 +12,16 @@ from mtbot.control.peer import Peer
 from mtbot.control.wire import JsonObject, text_of
 from mtbot.domain.errors import AlreadyDecided, ConsentError, ControlError, PeerRefused
 from mtbot.domain.ids import ApprovalId
+from mtbot.domain.job import Job, JobBook
 from mtbot.domain.ports import Clock, Desk
 from mtbot.domain.record import Approval, ApprovalState, Ruling, Via
 from mtbot.domain.turn import Actor, ActorKind
 
 NEEDS_TERMINAL = "deciding needs a terminal that a person sits at"
 TERMINAL_HINT = "run it in a terminal; with ssh use ssh -t"
+
+MOST_TEXT = 5_000
+"""Characters of a job's output in one answer: outside ASCII each takes up to twelve bytes of the frame."""
 
 _DECIDES = {"approve": ApprovalState.APPROVED, "deny": ApprovalState.DENIED, "revoke": ApprovalState.REVOKED}
 
@@ -38,8 +42,9 @@ class Doings:
 class Verbs:
     """The table."""
 
-    def __init__(self, desk: Desk, doings: Doings, clock: Clock) -> None:
+    def __init__(self, desk: Desk, doings: Doings, clock: Clock, jobs: JobBook) -> None:
         self._desk = desk
+        self._jobs = jobs
         self._doings = doings
         self._clock = clock
 
@@ -52,10 +57,26 @@ class Verbs:
             return await self._doings.status()
         if verb == "reload":
             return await self._doings.reload()
+        if verb == "jobs":
+            return {"jobs": [job_facts(job) for job in self._jobs.all()]}
+        if verb in ("tail", "kill"):
+            return await self._with_job(verb, self._job(wanted))
         if verb == "look":
             await self._doings.look()
             return {}
         raise ControlError(f"this gateway knows no request {verb or '(none)'}", hint="is it of the same version?")
+
+    def _job(self, wanted: JsonObject) -> Job:
+        name = text_of(wanted, "id")
+        job = self._jobs.find(name)
+        if job is None:
+            raise ControlError(f"there is no job {name}", hint="`mtclaw jobs list` names them")
+        return job
+
+    async def _with_job(self, verb: str, job: Job) -> Mapping[str, object]:
+        if verb == "tail":
+            return {**job_facts(job), "text": str(self._jobs.tail(job))[-MOST_TEXT:]}
+        return {**job_facts(job), "killed": (await self._jobs.kill(job.id)).value}
 
     async def _decide(self, peer: Peer, wanted: JsonObject, state: ApprovalState) -> Mapping[str, object]:
         if not peer.terminal:
@@ -69,6 +90,21 @@ class Verbs:
             raise ConsentError(f"#{ident} was {lost.state} by {lost.decider} {at} already; nothing changed") from lost
         here = self._doings.resume(row)
         return {"id": str(row.id), "state": row.state.value, "here": here}
+
+
+def job_facts(job: Job) -> JsonObject:
+    """A job, ready for JSON; moments in Unix milliseconds, spans in seconds."""
+    ended = job.outcome
+    return {
+        "id": str(job.id),
+        "session": str(job.address.session),
+        "command": str(job.command),
+        "started_ms": job.started_ms,
+        "timeout_s": job.timeout,
+        "state": "running" if ended is None else ended.status.value,
+        "exit_code": None if ended is None else ended.exit_code,
+        "duration_ms": None if ended is None else ended.duration_ms,
+    }
 
 
 def person(uid: int) -> Actor:

@@ -105,6 +105,11 @@ class Call:
         value = self.arguments.get("command", "")
         return value if self.tool == "exec" and isinstance(value, str) else ""
 
+    @property
+    def background(self) -> bool:
+        """Whether it is to go on behind its turn, as a job."""
+        return self.tool == "exec" and self.arguments.get("background") is True
+
     def digest(self, facts: "Facts") -> Digest:
         """The identity that a yes is bound to: SHA-256 (hex) over the call and everything that decides what it does.
 
@@ -326,7 +331,7 @@ class Outcome:
     ``duration_ms`` is wall time; ``dropped`` counts output bytes that were not kept; ``lines`` counts output lines.
     ``survivors`` describes processes that could not be ended. ``tainted``: the text came from outside. ``undo`` names
     what the call left in the trash, from where a person can bring it back; ``whole`` the output that is kept whole,
-    where ``text`` has only its ends.
+    where ``text`` has only its ends. ``job`` names the job as which the call goes on; then nothing else is known of it.
     """
 
     status: Status
@@ -339,3 +344,4 @@ class Outcome:
     tainted: bool = False
     undo: str = ""
     whole: str = ""
+    job: str = ""

@@ -170,7 +170,7 @@ def withdraws(inbound: Inbound) -> bool:
     if inbound.kind is InboundKind.PRESS:
         ending = (ChoiceAction.DENY, ChoiceAction.STOP, ChoiceAction.REVOKE)
         return inbound.press_token.startswith(tuple(f"{action}." for action in ending))
-    return inbound.kind is InboundKind.COMMAND and inbound.command in ("stop", "deny", "grants")
+    return inbound.kind is InboundKind.COMMAND and inbound.command in ("stop", "deny", "grants", "kill")
 
 
 class CardKind(StrEnum):

@@ -5,6 +5,7 @@ A refusal names the rule and the better tool. It never says how the rule could b
 
 from mtbot.domain.call import Decision
 from mtbot.domain.record import ApprovalState, Ruling, Via
+from mtbot.domain.span import span_text
 from mtbot.policy import elevation
 
 REFUSED = "Refused by policy"
@@ -85,6 +86,27 @@ def holds_mask(tool: str) -> str:
     return (
         f"{INVALID} {NOTHING_RUN}: {tool}: the arguments hold a mask in place of a secret, and the mask is not the secret. "
         "Leave that part as it is, or ask the person to do it."
+    )
+
+
+def no_job(why: str) -> str:
+    """A job that cannot be started."""
+    return f"{NOT_RUN}: {why}. {_END}"
+
+
+def watcher(command: str, *, jobs: bool) -> str:
+    """A command that would go on until its time-out ends it, and in which way it works."""
+    ways = "bound it, for example with `timeout 20 COMMAND`, or use a form that ends by itself"
+    if jobs:
+        ways = f"call it with background: true, or {ways}"
+    return f"{NOT_RUN}: `{command}` goes on until somebody ends it, so here it would only run into its time-out. To use it, {ways}."
+
+
+def job_started(job: str, seconds: float) -> str:
+    """A job that runs now."""
+    return (
+        f"Job {job} runs in the background now, and is ended after {span_text(seconds)}. Do not wait for it: the person is "
+        f"told when it ends, and can watch it with /tail {job} and end it with /kill {job}."
     )
 
 

@@ -19,6 +19,9 @@ _LEFT_OUT = frozenset({"content", "old", "new"})
 """Arguments that hold whole texts; the digest covers them."""
 
 
+SHUT_DOWN = "the process that ran it was stopped, and the job with it"
+
+
 def _told(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
@@ -124,9 +127,15 @@ class Events:
         return proposed, decided
 
     def started(
-        self, call: Call, facts: Facts, decision: Decision, digest: Digest, approval: Approval | None
+        self,
+        call: Call,
+        facts: Facts,
+        decision: Decision,
+        digest: Digest,
+        approval: Approval | None,
+        job: str = "",
     ) -> EventDraft:
-        """STARTED: committed before anything happens."""
+        """STARTED: committed before anything happens. ``job`` is the name under which it goes on behind its turn."""
         draft = self.judged(call, facts, decision, None)
         word, via, decider = draft.word, draft.via, draft.decider
         if approval is not None and approval.ruling is not None:
@@ -139,17 +148,19 @@ class Events:
             decider=decider,
             digest=digest,
             approval=approval.id if approval else None,
+            detail=f"job={job}" if job else "",
         )
 
-    def ended(self, started: EventDraft, event: AuditEvent, outcome: Outcome) -> EventDraft:
-        """FINISHED or FAILED, as the end of ``event``."""
+    def ended(self, started: EventDraft, event: AuditEvent, outcome: Outcome, *, cut: bool = False) -> EventDraft:
+        """FINISHED or FAILED, as the end of ``event``; INTERRUPTED if it was stopped because this process ends."""
         failed = outcome.status is not Status.OK and outcome.exit_code is None
+        interrupted = cut and outcome.status is Status.STOPPED
         survivors = "; ".join(outcome.survivors)
         return replace(
             started,
-            kind=EventKind.FAILED if failed else EventKind.FINISHED,
+            kind=EventKind.INTERRUPTED if interrupted else EventKind.FAILED if failed else EventKind.FINISHED,
             at_ms=self._clock.now_ms(),
-            reason=outcome.status.value if outcome.status is not Status.OK else "",
+            reason=SHUT_DOWN if interrupted else outcome.status.value if outcome.status is not Status.OK else "",
             exit_code=outcome.exit_code,
             duration_ms=outcome.duration_ms,
             dropped=outcome.dropped,

@@ -11,7 +11,7 @@ from mtbot.domain.call import UNCONTAINED, Below, Call, Decision, Facts, Target
 from mtbot.domain.grant import Grant
 from mtbot.domain.ports import World
 from mtbot.domain.process import CONTAINED, HOST
-from mtbot.domain.turn import surface
+from mtbot.domain.turn import TurnState, surface
 from mtbot.policy.effects import PathWant, Prepared, Wants
 
 
@@ -134,3 +134,11 @@ class FactFinder:
             path = (await self._world.resolve(word, directory)).path
             digests[path] = str(await self._world.digest(path) or "(unreadable)")
         return programs, digests
+
+
+def urls_of_people(state: TurnState) -> tuple[str, ...]:
+    """The http(s) addresses in what a person wrote in this turn."""
+    words = [word for m in state.messages if m.role.value == "user" for word in m.content.split()]
+    return tuple(
+        word.strip("<>()[]\"',.;") for word in words if word.strip("<([\"'").startswith(("http://", "https://"))
+    )

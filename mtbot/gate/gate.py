@@ -14,7 +14,8 @@ import structlog
 
 from mtbot.domain.call import Basis, Call, CallNeeds, Decision, Facts, Outcome, Permit, Stage, Status, Verdict
 from mtbot.domain.errors import NotUsable, ProcessesDown, RecordUnavailable
-from mtbot.domain.ids import ApprovalId, SafeText
+from mtbot.domain.ids import ApprovalId, CallId, SafeText
+from mtbot.domain.job import JobId, JobLimits
 from mtbot.domain.live import Live, Running, Unwatched
 from mtbot.domain.ports import AuditLog, Clock, Masker, Names, Tool
 from mtbot.domain.record import Approval, ApprovalState, AuditEvent, EventDraft
@@ -23,7 +24,8 @@ from mtbot.gate import answers
 from mtbot.gate.arguments import BadArguments, read_arguments, texts_in
 from mtbot.gate.consent import Consent
 from mtbot.gate.events import Events
-from mtbot.gate.facts import FactFinder, Surroundings, as_decided, at_host
+from mtbot.gate.facts import FactFinder, Surroundings, as_decided, at_host, urls_of_people
+from mtbot.gate.jobs import Jobs, lasting
 from mtbot.policy.effects import Prepared, prepare
 from mtbot.policy.evaluate import evaluate
 from mtbot.policy.ruleset import RuleSet
@@ -45,6 +47,7 @@ class GateProfile:
     shell: tuple[str, ...]
     timeout: float
     around: Surroundings
+    jobs: JobLimits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,7 @@ class _Case:
 class Gate:
     """The gate. ``profiles`` gives the profile of an address as the configuration stands at that moment.
 
-    ``live`` is told what runs, for whoever shows it.
+    ``live`` is told what runs, for whoever shows it. ``jobs`` has the calls that go on behind their turn.
     """
 
     def __init__(
@@ -111,21 +114,12 @@ class Gate:
         self._masker = masker
         self._events = Events(clock, masker)
         self.live: Live = Unwatched()
+        self.jobs = Jobs(clock, masker)
 
     async def submit(self, wanted: ToolCall, state: TurnState, names: Names) -> Done | Waiting:
         """Take a fresh call of the model through the gate. CallStopped if the turn is cancelled while it performs."""
         profile = self._profiles(state.address)
-        call = Call(
-            names.call(),
-            state.id,
-            wanted.name,
-            {},
-            profile.cwd,
-            state.address,
-            state.requester,
-            profile.timeout,
-            profile.shell,
-        )
+        call = _call(names.call(), wanted, {}, profile, state)
         tool = profile.tools.get(wanted.name)
         if tool is None:
             answer = answers.unknown_tool(self._masker.mask(wanted.name), tuple(profile.tools))
@@ -136,7 +130,10 @@ class Gate:
         call = replace(call, arguments=arguments)
         if any(map(self._masker.made_mask, texts_in(arguments))):
             return await self._turned_away(call, state, answers.holds_mask(wanted.name))
-        case = await self._decide(call, tool, profile, state)
+        case = await self._decide(lasting(call, profile.jobs), tool, profile, state)
+        unfit = self.jobs.unfit(call, profile.jobs, case.prepared, case.decision)
+        if unfit:
+            return await self._turned_away(call, state, unfit)
         try:
             await self._log.append(*self._events.decided(case.call, case.facts, case.decision, state.ref.message))
         except RecordUnavailable as error:
@@ -226,19 +223,9 @@ class Gate:
         arguments = read_arguments(wanted.arguments, tool.spec.schema) if tool else BadArguments("gone")
         if tool is None or isinstance(arguments, BadArguments):
             return Done(self._said(answers.unknown_tool(wanted.name, tuple(profile.tools))), asked=True)
-        call = Call(
-            approval.call,
-            state.id,
-            wanted.name,
-            arguments,
-            profile.cwd,
-            state.address,
-            state.requester,
-            profile.timeout,
-            profile.shell,
-        )
+        call = _call(approval.call, wanted, arguments, profile, state)
         # it was approved itself, so it does not rest on another yes
-        case = await self._decide(call, tool, profile, state, grants=False)
+        case = await self._decide(lasting(call, profile.jobs), tool, profile, state, grants=False)
         if approval.elevates and case.decision.owner_only:
             decision = at_host(case.decision)
             case = replace(case, decision=decision, facts=as_decided(case.facts, decision))
@@ -254,7 +241,8 @@ class Gate:
             return "Not run: the person who asked for it, or who approved it, is no longer on the list."
         if case.call.digest(case.facts) != approval.digest:
             return answers.changed("what it would run (its script, directory, environment or program)")
-        return None
+        why = self.jobs.why_not(case.profile.jobs) if case.call.background else ""
+        return answers.no_job(why) if why else None
 
     async def _decide(
         self, call: Call, tool: Tool, profile: GateProfile, state: TurnState, *, grants: bool = True
@@ -263,7 +251,7 @@ class Gate:
         if not grants:
             prepared = replace(prepared, wants=replace(prepared.wants, grant=False))
         facts = await self._finder.gather(
-            call, prepared, profile.around, tainted=state.tainted, named_urls=_urls_of_people(state)
+            call, prepared, profile.around, tainted=state.tainted, named_urls=urls_of_people(state)
         )
         decision = evaluate(prepared, facts)
         return _Case(call, tool, profile, prepared, as_decided(facts, decision), decision)
@@ -275,7 +263,8 @@ class Gate:
             decision = replace(decision, profile=case.facts.profile, needs=CallNeeds())
         runs = call.command if approval is not None or decision.runs is None else decision.runs
         digest = call.digest(case.facts)
-        draft = self._events.started(call, case.facts, decision, digest, approval)
+        name = self.jobs.fresh() if call.background else JobId("")
+        draft = self._events.started(call, case.facts, decision, digest, approval, name)
         grant = None if approval is not None or decision.grant is None else decision.grant.id
         try:
             event, cancelled = await _to_the_end(self._log.start(draft, approval.id if approval else None, grant))
@@ -301,6 +290,10 @@ class Gate:
             targets,
             decision.needs,
         )
+        if name:
+            line = self._events.masked(self._events.line(call))
+            said = self.jobs.leave(name, call, line, self._as_job(case, draft, event, permit, approval))
+            return Done(said, decision, f"{line} (job {name})", asked=approval is not None)
         running = Running(call.id, call.address, self._events.line(call), approval)
         self.live.begins(running)
         outcome, stopped = await _let(case.tool, call, permit, self._said)
@@ -312,9 +305,19 @@ class Gate:
             raise CallStopped(done)
         return done
 
-    async def _record_end(self, draft: EventDraft, event: AuditEvent, outcome: Outcome) -> bool:
-        """Write how it ended; if that fails, the started row tells at the next start. True: cancelled meanwhile."""
-        ended = self._events.ended(draft, event, outcome)
+    async def _as_job(
+        self, case: _Case, draft: EventDraft, event: AuditEvent, permit: Permit, approval: Approval | None
+    ) -> Outcome:
+        """Perform while nobody waits; how it ends is written down, and below its question, as of any other call."""
+        outcome, _ = await _let(case.tool, case.call, permit, self._said)
+        await self._record_end(draft, event, outcome, cut=self.jobs.closing)
+        if approval is not None:
+            await _to_the_end(self._consent.ended(approval, outcome))
+        return outcome
+
+    async def _record_end(self, draft: EventDraft, event: AuditEvent, outcome: Outcome, *, cut: bool = False) -> bool:
+        """Write how it ended (``cut``: with us); if that fails, the next start tells. True: cancelled meanwhile."""
+        ended = self._events.ended(draft, event, outcome, cut=cut)
         try:
             _, cancelled = await _to_the_end(self._log.append(ended))
         except RecordUnavailable as error:
@@ -338,6 +341,13 @@ class Gate:
     def _said(self, answer: str, status: Status = Status.REFUSED) -> Outcome:
         text: SafeText = self._masker.mask(answer)
         return Outcome(status, text)
+
+
+def _call(
+    ident: CallId, wanted: ToolCall, arguments: Mapping[str, object], profile: GateProfile, state: TurnState
+) -> Call:
+    where = (profile.cwd, state.address, state.requester)
+    return Call(ident, state.id, wanted.name, arguments, *where, profile.timeout, profile.shell)
 
 
 async def _let(tool: Tool, call: Call, permit: Permit, said: Callable[[str, Status], Outcome]) -> tuple[Outcome, bool]:
@@ -374,11 +384,3 @@ async def _to_the_end(work: Coroutine[None, None, _T]) -> tuple[_T, bool]:
         except asyncio.CancelledError:
             cancelled = True
     return task.result(), cancelled
-
-
-def _urls_of_people(state: TurnState) -> tuple[str, ...]:
-    """The http(s) addresses in what a person wrote in this turn."""
-    words = [word for m in state.messages if m.role.value == "user" for word in m.content.split()]
-    return tuple(
-        word.strip("<>()[]\"',.;") for word in words if word.strip("<([\"'").startswith(("http://", "https://"))
-    )

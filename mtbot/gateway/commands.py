@@ -5,6 +5,7 @@ A command never waits for the turn that runs: it is answered past the lane.
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from mtbot.approvals.desk import Desk
 from mtbot.domain.errors import AlreadyDecided, ConsentError, NoSuchApproval, NotAllowed, NotWrittenYet, StorageError
@@ -64,6 +65,14 @@ class Command:
     menus: frozenset[Menu] = EVERYWHERE
 
 
+class GoingOn(Protocol):
+    """What goes on behind the turns of a chat (gateway/background)."""
+
+    def going_on(self, address: Address) -> str:
+        """What /stop and /new leave alone, in one sentence; empty if there is nothing."""
+        ...
+
+
 class Commands:
     """The table. ``doing`` tells what a session's turn is at, in one masked line; ``outward`` how a chat is called now."""
 
@@ -86,6 +95,7 @@ class Commands:
         self.usage: Callable[[Inbound], Awaitable[str]] = _no_usage
         self.doing: Callable[[SessionId], str] = lambda _session: ""
         self.outputs: OutputDesk | None = None
+        self.jobs: GoingOn | None = None
         self.table: tuple[Command, ...] = (
             Command("start", "what I am", self._start, IN_PRIVATE),
             Command("help", "these commands", self._help),
@@ -170,7 +180,8 @@ class Commands:
         await self._desk.grants.end_all(inbound.address, inbound.sender)
         count = await self._stores.history.clear(inbound.address.session)
         stopped = " I stopped what was running." if halted.running else ""
-        return f"A fresh start: {count} messages forgotten.{stopped} The record of what ran is kept."
+        kept_on = "".join(f" {line}" for line in self._going_on(inbound))
+        return f"A fresh start: {count} messages forgotten.{stopped} The record of what ran is kept.{kept_on}"
 
     async def _stop(self, inbound: Inbound) -> str:
         """Acts even when the database cannot be written: what runs is stopped first, what is written comes after."""
@@ -198,12 +209,17 @@ class Commands:
             await self._drop(halted)
         except StorageError:
             said.append("The database cannot be written, so a restart may bring back what was waiting.")
+        said += self._going_on(inbound)
         return " ".join(said) or "Nothing is running here."
 
     async def _take_back(self, halted: Halted, inbound: Inbound) -> None:
         """Put on record that a yes counts no more whose call had not begun."""
         for one in (*halted.withdrawn, *([halted.resumed] if halted.resumed is not None else [])):
             await self._desk.taken_back(one, inbound.sender)
+
+    def _going_on(self, inbound: Inbound) -> list[str]:
+        line = self.jobs.going_on(inbound.address) if self.jobs is not None else ""
+        return [line] if line else []
 
     async def _drop(self, halted: Halted) -> None:
         """Close the inbox rows of dropped messages, so that a restart does not bring them back."""

@@ -338,7 +338,7 @@ async def _whole(work: Coroutine[None, None, _T]) -> _T:
 
 def _from_outside(message: Message) -> bool:
     """Whether an entry holds, or points to, text that nobody here wrote."""
-    mark = {Role.TOOL: UNTRUSTED, Role.USER: RECEIVED}.get(message.role)
+    mark = {Role.TOOL: UNTRUSTED, Role.ASSISTANT: UNTRUSTED, Role.USER: RECEIVED}.get(message.role)
     return mark is not None and mark in message.content
 
 

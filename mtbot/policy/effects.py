@@ -117,7 +117,7 @@ def prepare(call: Call, spec: ToolSpec, rules: RuleSet) -> Prepared:
         unbound=unbound + scripts[MAX_SCRIPTS : MAX_SCRIPTS + _MAX_NAMED],
         cut=cut or (bool(rules.denied_commands) and len(programs) > MAX_PROGRAMS),
     )
-    if isinstance(literal, Literal) and not allow.covers(literal, rules.allow):
+    if not call.background and isinstance(literal, Literal) and not allow.covers(literal, rules.allow):
         # also where nothing may be granted: a yes to a question must not turn on that setting
         wants = _for_a_grant(wants, literal)
     return Prepared(call, spec, rules, wants, found, literal)

@@ -1,6 +1,7 @@
 """A decision in words, for the question and for ``mtclaw policy explain``; says what is known and never "safe"."""
 
 from mtbot.domain.call import Decision, Facts, Target, TargetKind
+from mtbot.domain.span import span_text
 from mtbot.policy import never
 from mtbot.policy.effects import Prepared
 from mtbot.policy.lexer import Literal, NotLiteral
@@ -103,6 +104,8 @@ def card_lines(prepared: Prepared, facts: Facts) -> tuple[str, ...]:
         lines.append(f"script content fixed at {digest[:6]} ({name})" if digest[0] != "(" else f"can't read {path}")
     if facts.unbound:
         lines.append(f"What {', '.join(facts.unbound)} will run is in files that may still change.")
+    if prepared.call.background:
+        lines.append(f"in the background, as a job that is ended after {span_text(prepared.call.timeout)}")
     if facts.tainted:
         lines.append(
             "This turn has read text from outside (a page, a file or what a command fetched), which may have asked for this."

@@ -32,6 +32,9 @@ OWN_COMMANDS = frozenset(
         "sessions",
         "usage",
         "pair",
+        "jobs",
+        "tail",
+        "kill",
     ]
 )
 """Commands that a listed person may use bare in a group that wants a mention."""

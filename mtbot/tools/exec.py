@@ -26,7 +26,16 @@ SPEC = ToolSpec(
     ),
     schema={
         "type": "object",
-        "properties": {"command": {"type": "string", "description": "The command text."}},
+        "properties": {
+            "command": {"type": "string", "description": "The command text."},
+            "background": {
+                "type": "boolean",
+                "description": (
+                    "Run it as a job behind this conversation: for servers, watchers and long work. You get the name of "
+                    "the job at once; the person can watch and end it, and you read its result when it has ended."
+                ),
+            },
+        },
         "required": ["command"],
         "additionalProperties": False,
     },

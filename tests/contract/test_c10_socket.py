@@ -165,7 +165,8 @@ async def test_what_the_bot_runs_never_decides(tmp_path: Path, where: str) -> No
         assert tuple(lines) == WAYS, said
         if where == "host":
             refusal = "a command that the bot runs may not speak here"
-            assert all(refusal in line for line in lines.values()), said
+            # whoever writes while the door is shut may hear a broken pipe instead
+            assert all(refusal in line or "Broken pipe" in line for line in lines.values()), said
         else:
             assert all("error" in lines[way] for way in WAYS[:3]), said
         assert f"#{ident} until" in (await stage.cli("status")).out

@@ -233,7 +233,7 @@ class Poller:
         if isinstance(inbound, ChatChange):
             self._start(self._safely(self._door.changed(inbound)))
             return
-        if inbound.kind is InboundKind.PRESS or inbound.command == "stop":
+        if inbound.kind is InboundKind.PRESS or inbound.command in ("stop", "kill"):
             self._start(self._safely(self._door.receive(inbound)))
             return
         before = self._chains.get(inbound.address)

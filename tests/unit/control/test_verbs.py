@@ -3,20 +3,50 @@
 import os
 import pwd
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from mtbot.control.peer import Peer
 from mtbot.control.verbs import Doings, Verbs, person
+from mtbot.domain.call import Outcome, Status
 from mtbot.domain.errors import AlreadyDecided, ConsentError, ControlError, NotAllowed, PeerRefused
-from mtbot.domain.ids import ApprovalId
+from mtbot.domain.ids import ApprovalId, CallId, SafeText
+from mtbot.domain.job import Job, JobId, Killed
 from mtbot.domain.record import Approval, ApprovalState, Ruling, Via
 from mtbot.domain.turn import Actor, ActorKind
-from tests.unit.approvals.samples import Clock, approval
+from tests.unit.approvals.samples import CHIEF, PRIVATE, Clock, approval, safe
 
 AT_A_TERMINAL = Peer(77, os.geteuid(), terminal=True)
 NOWHERE = Peer(77, os.geteuid(), terminal=False)
+
+
+RUNNING = Job(JobId("J7Q2"), CallId("c1"), PRIVATE, CHIEF, safe("sh job.sh"), 5000, 60.0)
+OVER = replace(RUNNING, id=JobId("J3XA"), outcome=Outcome(Status.OK, safe("all of it"), 3, 41_000))
+
+
+@dataclass
+class Book:
+    """One job that runs, and one that is over."""
+
+    killed: list[JobId] = field(default_factory=list)
+
+    def all(self) -> tuple[Job, ...]:
+        """Both."""
+        return OVER, RUNNING
+
+    def find(self, name: str) -> Job | None:
+        """By name."""
+        return next((job for job in self.all() if job.id == name.upper()), None)
+
+    def tail(self, job: Job) -> SafeText:
+        """What it wrote."""
+        return safe("x" * 9000 + f"\nend of {job.id}\n")
+
+    async def kill(self, job: JobId) -> Killed:
+        """End it."""
+        self.killed.append(job)
+        return Killed.ENDED
 
 
 @dataclass
@@ -29,6 +59,7 @@ class World:
     resumed: list[ApprovalId] = field(default_factory=list)
     looks: int = 0
     ours: bool = True
+    jobs: Book = field(default_factory=Book)
 
     async def decide(self, ident: ApprovalId, ruling: Ruling) -> Approval:
         """Rule."""
@@ -53,7 +84,7 @@ class World:
     def verbs(self) -> Verbs:
         """The table over it."""
         doings = Doings(self.tell, self.tell, self.look, self.resume)
-        return Verbs(self, doings, Clock())  # type: ignore[arg-type] # only what verbs may call
+        return Verbs(self, doings, Clock(), self.jobs)  # type: ignore[arg-type] # only what verbs may call
 
 
 @pytest.fixture
@@ -114,6 +145,42 @@ async def test_what_is_not_in_the_table_is_refused(world: World, wanted: dict[st
     with pytest.raises(ControlError, match=r"knows no request|must be a text"):
         await world.verbs().handle(AT_A_TERMINAL, wanted)
     assert world.ruled == []
+
+
+async def test_jobs_are_told_read_and_ended_without_a_terminal(world: World) -> None:
+    """A script may look after them; the end of what one wrote fits into an answer."""
+    verbs = world.verbs()
+    told = await verbs.handle(NOWHERE, {"do": "jobs"})
+    assert told == {
+        "jobs": [
+            {
+                "id": "J3XA",
+                "session": "telegram:ops:1001:0",
+                "command": "sh job.sh",
+                "started_ms": 5000,
+                "timeout_s": 60.0,
+                "state": "ok",
+                "exit_code": 3,
+                "duration_ms": 41_000,
+            },
+            {
+                "id": "J7Q2",
+                "session": "telegram:ops:1001:0",
+                "command": "sh job.sh",
+                "started_ms": 5000,
+                "timeout_s": 60.0,
+                "state": "running",
+                "exit_code": None,
+                "duration_ms": None,
+            },
+        ]
+    }
+    text = str((await verbs.handle(NOWHERE, {"do": "tail", "id": "j7q2"}))["text"])
+    assert (len(text), text.endswith("end of J7Q2\n")) == (5000, True)
+    assert (await verbs.handle(NOWHERE, {"do": "kill", "id": "J7Q2"}))["killed"] == "ended"
+    assert world.jobs.killed == ["J7Q2"]
+    with pytest.raises(ControlError, match="there is no job J9"):
+        await verbs.handle(NOWHERE, {"do": "kill", "id": "J9"})
 
 
 def test_an_account_without_a_name_is_told_by_its_number() -> None:
