@@ -123,6 +123,8 @@ class CutOffCards:
             parts.append("passed by the classifier")
         else:
             parts.append(f"ran by rule {draft.rule}".rstrip())
+        if draft.detail.startswith("job="):
+            parts.append(f"background job {draft.detail.removeprefix('job=')}")
         parts.append(f"started {self._clock.clock_text(draft.at_ms)}")
         if end is not None:
             how = "failed" if end.draft.kind is EventKind.FAILED else end.draft.reason or "ended"

@@ -103,6 +103,8 @@ def story_of(events: Sequence[AuditEvent], people: People, zone: tzinfo) -> list
             parts.append(f"{draft.duration_ms} ms")
         if draft.profile and draft.kind is EventKind.STARTED:
             parts.append(f"profile {draft.profile}")
+        if draft.kind is EventKind.STARTED and draft.detail.startswith("job="):
+            parts.append(draft.detail.replace("=", " "))
         lines.append("  ".join(part for part in parts if part))
     return lines
 

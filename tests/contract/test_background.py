@@ -258,7 +258,7 @@ async def test_after_a_crash_it_is_gone_and_told(tmp_path: Path) -> None:
             await asyncio.to_thread(_ended, held)
         await stage.start()
         notice = await stage.telegram.shown(CHIEF.id, "Cut off", timeout=20)
-        assert JOB in notice.text
+        assert (JOB in notice.text, "background job J" in notice.text) == (True, True)
         assert [kind for kind, _ in await kinds(stage)] == ["started", "interrupted"]
 
 

@@ -12,6 +12,8 @@ ALLOW = (
 EVALUATE = ("tests/unit/policy/test_evaluate.py", "tests/unit/policy/test_classify.py")
 GATE = ("tests/unit/gate", "tests/contract")
 DESK = ("tests/unit/approvals", "tests/contract")
+CONTROL = ("tests/unit/control",)
+JOBS = ("tests/unit/gate/test_jobs.py", "tests/unit/gateway/test_background.py")
 GRANTS = ("tests/unit/policy/test_grants.py",)
 GRANT_USE = ("tests/integration/storage/test_grants.py",)
 
@@ -57,6 +59,14 @@ def _grants(name: str, old: str, new: str) -> Cut:
 
 def _grant_use(name: str, old: str, new: str) -> Cut:
     return Cut(f"grant use: {name}", "mtbot/storage/grants.py", old, new, GRANT_USE)
+
+
+def _control(name: str, file: str, old: str, new: str) -> Cut:
+    return Cut(f"control: {name}", f"mtbot/control/{file}.py", old, new, CONTROL)
+
+
+def _jobs(name: str, file: str, old: str, new: str) -> Cut:
+    return Cut(f"jobs: {name}", f"mtbot/{file}.py", old, new, JOBS)
 
 
 CUTS: tuple[Cut, ...] = (
@@ -222,5 +232,34 @@ CUTS: tuple[Cut, ...] = (
     _grant_use("revoked", "row is None or row[1] is not None or", "row is None or"),
     _grant_use("conversation", " or row[0] != draft.session:", ":"),
     _grant_use("time", "if not given_ms <= draft.at_ms < until_ms:", "if False:"),
+    _control("other account", "peer", "if uid not in (os.geteuid(), 0):", "if False:"),
+    _control("below the gateway", "peer", "if any(process.pid in self.above for process in line[1:]):", "if False:"),
+    _control("mark of a call", "peer", "if any(_carries(process.pid, self.mark) for process in line):", "if False:"),
+    _control("gone", "peer", "if held is not None and _ended(held):", "if False:"),
+    _control("no handle", "peer", "if fault.errno != errno.ENOPROTOOPT:", "if False:"),
+    _control("terminal", "verbs", "if not peer.terminal:", "if False:"),
+    _control("mode at birth", "place", "os.fchmod(made.fileno(), 0o600)", "pass"),
+    _control("living socket", "place", "if _is_lived_in(folder):", "if False:"),
+    _control("no socket", "place", "if not stat.S_ISSOCK(kind):", "if False:"),
+    _control("open directory", "place", "if stat.S_IMODE(found.st_mode) == _PRIVATE:", "if True:"),
+    _control("link", "place", " | os.O_NOFOLLOW", ""),
+    _control("length", "server", "        if len(data) > MAX_FRAME:\n", "        if False:\n"),
+    _control("masked answers", "server", "return str(self._masker.mask(value))", "return value"),
+    _control("how many at once", "server", "if len(self._peers) >= MOST_PEERS:", "if False:"),
+    _jobs("how many at once", "gate/jobs", "if len(self._running) >= limits.at_once:", "if False:"),
+    _jobs("nobody there", "gate/jobs", "if limits is None:", "if False:"),
+    _jobs("whole lines", "gate/jobs", 'written[: written.rfind("\\n") + 1]', "written"),
+    _jobs(
+        "other chats",
+        "gateway/background",
+        "return job if job is not None and job in self._of(inbound.address)",
+        "return job if job is not None",
+    ),
+    _jobs(
+        "removed person",
+        "gateway/background",
+        "if self._people().still_welcome(job.requester, job.address):",
+        "if True:",
+    ),
     _desk("late yes", "if row.state is ApprovalState.PENDING and ruling.at_ms >= row.expires_ms:", "if False:"),
 )
