@@ -148,7 +148,7 @@ async def look(loaded: Loaded) -> Office:
     from mtbot.storage.engine import Database
 
     db = await Database.open_read_only(place_of(loaded))
-    return _office(await following(loaded, db), db)
+    return await _office_of(loaded, db)
 
 
 async def work(loaded: Loaded, *, create: bool = True) -> Office:
@@ -156,18 +156,22 @@ async def work(loaded: Loaded, *, create: bool = True) -> Office:
     from mtbot.storage.engine import Database
 
     db = await Database.open_for_writing(place_of(loaded), create=create)
-    return _office(await following(loaded, db), db)
+    return await _office_of(loaded, db)
 
 
-async def following(loaded: Loaded, db: "Database") -> Loaded:
-    """The configuration, with the groups that moved since it was written."""
-    from mtbot.storage.chats import ChatStore
-
+async def _office_of(loaded: Loaded, db: "Database") -> Office:
     try:
-        moves = await ChatStore(db, loaded.redactor.mask).moves()
+        return _office(await following(loaded, db), db)
     except BaseException:
         await db.close()
         raise
+
+
+async def following(loaded: Loaded, db: "Database") -> Loaded:
+    """The configuration, with the groups that moved since it was written. StorageError, and ``db`` stays open."""
+    from mtbot.storage.chats import ChatStore
+
+    moves = await ChatStore(db, loaded.redactor.mask).moves()
     return replace(loaded, people=loaded.people.following(moves)) if moves else loaded
 
 

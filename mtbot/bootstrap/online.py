@@ -85,7 +85,8 @@ def build_gateway(engine: Engine) -> "Running":
     clock = engine.loaded.clock
     cards = CutOffCards(engine.loaded.clock, engine.loaded.redactor, lambda: engine.loaded.people)
     notices = NoticeFrame(engine.loaded.clock, ways, engine.wake, intake.admits)
-    intake.presses.on_notice = CutOffs(stores.trail, stores.outbox, engine.lanes, cards, notices).press
+    cut_offs = CutOffs(stores.trail, stores.outbox, engine.lanes, cards, notices)
+    intake.presses.on_notice = cut_offs.press
     edit_frame = EditFrame(
         engine.loaded.clock, engine.loaded.redactor, ways, RandomNames().token, engine.wake, intake.admits
     )
@@ -99,11 +100,25 @@ def build_gateway(engine: Engine) -> "Running":
     running.intake, running.commands = intake, commands
     running.bots = Bots(engine, ways, intake, commands)
     running.scheduler = build_scheduler(engine)
-    intake.throttle = Throttle(HourlyLimit(engine.loaded.settings.limits.turns_per_hour), clock)
+    _throttle(engine, intake, cut_offs)
     intake.presses.outputs = commands.outputs = _output_desk(engine)
     # a question in a terminal belongs to the process that shows it
     engine.recovery.serves = lambda address: address.surface is not SurfaceName.TERMINAL
     return running
+
+
+def _throttle(engine: Engine, intake: Intake, cut_offs: CutOffs) -> None:
+    """One limit for every way in which a person may begin a turn."""
+    throttle = Throttle(HourlyLimit(engine.loaded.settings.limits.turns_per_hour), engine.loaded.clock)
+
+    def kept_off(inbound: Inbound) -> str | None:
+        return throttle.keeps_off_press(inbound, engine.loaded.people.owner)
+
+    intake.throttle = throttle
+    intake.files.full = lambda inbound: throttle.full(inbound, engine.loaded.people.owner)
+    intake.presses.kept_off = cut_offs.kept_off = kept_off
+    if intake.edits is not None:
+        intake.edits.kept_off = kept_off
 
 
 def _received(engine: Engine, ways: BotWays) -> Received:

@@ -46,10 +46,14 @@ class Pairing:
         """This pairing after ``user`` sent ``code``; None if it is not open any more."""
         if self.standing is not Standing.OPEN or now_ms >= self.until_ms:
             return None
-        if hmac.compare_digest(digest_of(code, self.salt), self.digest):
+        if self.open_with(code):
             return replace(self, standing=Standing.MATCHED, user=user, called=called)
         tries = self.tries + 1
         return replace(self, tries=tries, standing=Standing.SPENT if tries >= MAX_TRIES else Standing.OPEN)
+
+    def open_with(self, code: str) -> bool:
+        """Whether nobody has used it yet and that is its code; says nothing of its time."""
+        return self.standing is Standing.OPEN and hmac.compare_digest(digest_of(code, self.salt), self.digest)
 
 
 def digest_of(code: str, salt: str) -> str:

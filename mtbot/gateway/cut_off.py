@@ -30,7 +30,10 @@ class NoticeFrame:
 
 
 class CutOffs:
-    """Acts on presses of notices. Each answers with the short note that the presser sees."""
+    """Acts on presses of notices. Each answers with the short note that the presser sees.
+
+    ``kept_off`` says why the presser may begin no turn now.
+    """
 
     def __init__(self, record: CrashLog, outbox: Outbox, lanes: Lanes, cards: CutOffCards, frame: NoticeFrame) -> None:
         self._record = record
@@ -39,6 +42,7 @@ class CutOffs:
         self._cards = cards
         self._frame = frame
         self._asked: set[int] = set()
+        self.kept_off: Callable[[Inbound], str | None] = lambda _inbound: None
 
     async def press(self, inbound: Inbound, word: str, token: str) -> str:
         """Do what the button says. Never raises for a database that cannot be read."""
@@ -85,6 +89,9 @@ class CutOffs:
         )
         if started.seq in self._asked or not self._frame.admits(again):
             return NOTHING
+        kept_off = self.kept_off(again)
+        if kept_off is not None:
+            return kept_off
         if self._lanes.offer(again.address.session, again) not in TAKEN:
             return "I am still working on earlier messages; try again."
         self._asked.add(started.seq)

@@ -37,7 +37,7 @@ class EditFrame:
 
 
 class EditOffers:
-    """Offers edited texts, and has them used."""
+    """Offers edited texts, and has them used. ``kept_off`` says why nobody may begin a turn with one now."""
 
     def __init__(self, edits: Edits, inbox: Inbox, lanes: Lanes, frame: EditFrame) -> None:
         self._edits = edits
@@ -45,6 +45,7 @@ class EditOffers:
         self._lanes = lanes
         self._frame = frame
         self._known: OrderedDict[tuple[SessionId, int], bytes] = OrderedDict()
+        self.kept_off: Callable[[Inbound], str | None] = lambda _inbound: None
 
     def said(self, inbound: Inbound) -> bool:
         """Remember what a message says; whether that is new."""
@@ -99,6 +100,11 @@ class EditOffers:
     async def _offer(self, inbound: Inbound, again: Inbound, token: str, update: int) -> str:
         """Put the text into its lane; if there is no room, it may be used later."""
         message = again.ref.message or 0
+        kept_off = self.kept_off(again)
+        if kept_off is not None:
+            await self._edits.release(token, update)
+            await self._done(inbound)
+            return kept_off
         where = self._where(again.address.session, message)
         offered = self._lanes.offer(again.address.session, again)
         if offered in TAKEN:

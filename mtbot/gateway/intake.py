@@ -27,7 +27,7 @@ from mtbot.domain.record import (
     withdraws,
 )
 from mtbot.domain.trash import Undo
-from mtbot.domain.turn import Address, Inbound, InboundKind
+from mtbot.domain.turn import Address, Inbound, InboundKind, SurfaceName
 from mtbot.gateway.answers import Answers, IntakeFrame
 from mtbot.gateway.commands import Commands
 from mtbot.gateway.edits import EditOffers
@@ -137,6 +137,8 @@ class Intake:
             await self._answers.note(inbound, "You are not on the list of this chat.")
         if admission is Admission.MAY_PAIR and self.pairer is not None:
             await self._answers.say(inbound, await self.pairer.stranger(inbound))
+        elif inbound.command == "pair" and inbound.address.surface is SurfaceName.GROUP and self.pairer is not None:
+            await self._answers.say(inbound, await self.pairer.seen(inbound))
         if admission is Admission.UNKNOWN_GROUP:
             await self._frame.places.stranger(inbound.address.bot, inbound.address.chat)
 

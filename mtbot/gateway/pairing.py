@@ -25,6 +25,8 @@ HOST_SECONDS = 60.0
 
 MAX_NAME = 60
 
+SHOWN = "A code is never sent in a group: everybody has seen it, so it is void. Ask for a new one."
+
 _log = structlog.get_logger()
 
 
@@ -78,8 +80,16 @@ class Pairer:
             return "You are on the list already; the code is for somebody who is not."
         if open_one is not None:
             await self._pairings.end(open_one, Standing.SPENT)
-            return "A code is never sent in a group: everybody has seen it, so it is void. Ask for a new one."
+            return SHOWN
         return "A code is never sent in a group, only to me alone."
+
+    async def seen(self, inbound: Inbound) -> str:
+        """Somebody who is not heard said the code where others read it: it is void; nothing is said of any other."""
+        found = await self._pairings.find(inbound.address.bot)
+        if found is None or not found.open_with(inbound.text):
+            return ""
+        await self._pairings.end(found, Standing.SPENT)
+        return SHOWN
 
     async def close(self) -> None:
         """Wait for nobody any more."""

@@ -23,7 +23,7 @@ class Presses:
     """Acts on presses, and rules on what a person answered in words.
 
     ``on_notice`` acts on a button of a cut-off notice and says what it did; ``turn_of`` knows where the turn is that a Stop
-    button belongs to.
+    button belongs to; ``kept_off`` why a presser may begin no turn now.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class Presses:
         self._back = back
         self.outputs: OutputDesk | None = None
         self.turn_of: Callable[[str], Address | None] = lambda _token: None
+        self.kept_off: Callable[[Inbound], str | None] = lambda _inbound: None
         self.on_notice: Callable[[Inbound, str, str], Awaitable[str]] = _no_notice
 
     async def press(self, inbound: Inbound) -> None:
@@ -137,6 +138,10 @@ class Presses:
         mine = surface(approval.address.surface).attended and self._answers.admits(again)
         if approval.state is not ApprovalState.EXPIRED or not mine:
             await self._answers.note(inbound, "This button does nothing any more.")
+            return
+        kept_off = self.kept_off(again)
+        if kept_off is not None:
+            await self._answers.note(inbound, kept_off)
             return
         offered = self._lanes.offer(approval.address.session, again)
         taken = offered in (Offered.STARTED, Offered.QUEUED, Offered.KEPT)

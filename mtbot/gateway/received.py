@@ -134,7 +134,8 @@ class Albums:
 class FileMessages:
     """Messages on their way to a turn. ``text`` begins one, ``say`` tells the person, ``done`` closes a message.
 
-    ``received`` keeps files; without it there is no place for them, and only the words count.
+    ``received`` keeps files; without it there is no place for them, and only the words count. ``full``: its sender may
+    begin no turn now, which ``text`` tells them.
     """
 
     def __init__(
@@ -148,6 +149,7 @@ class FileMessages:
         self._done = done
         self._albums = Albums(self._whole)
         self.received: Received | None = None
+        self.full: Callable[[Inbound], bool] = lambda _inbound: False
 
     def wait(self, seconds: float) -> None:
         """How long an album may be silent before it counts as complete."""
@@ -166,7 +168,7 @@ class FileMessages:
         await self._whole(inbound)
 
     async def _whole(self, inbound: Inbound) -> None:
-        if not inbound.addressed or (not inbound.files and not inbound.unusable):
+        if not inbound.addressed or (not inbound.files and not inbound.unusable) or self.full(inbound):
             await self._text(inbound)
             return
         told: tuple[str, ...] = ()

@@ -27,7 +27,9 @@ FILE_WRITERS = words("rm rmdir mv cp ln dd tee truncate touch mkdir chmod")
 
 SENDERS = words("""aria2c axel lftp tftp lynx links elinks w3m curlie httpie openssl mosquitto_pub mosquitto_sub kcat swaks
 smbclient s3cmd s5cmd mc wormhole croc ntfy apprise logger wall write lp lpr ipfs drill dog vault op bw pass gpg heroku flyctl
-doctl vercel netlify wrangler firebase ansible-console irssi weechat signal-cli telegram-cli tailscale cloudflared ngrok""")
+doctl vercel netlify wrangler firebase ansible-console irssi weechat signal-cli telegram-cli tailscale cloudflared ngrok yt-dlp youtube-dl gallery-dl
+chromium chromium-browser google-chrome firefox wkhtmltopdf websocat wscat grpcurl ab hey siege vegeta wrk iperf iperf3 ttyd
+gotty syncthing transmission-cli getmail fetchmail offlineimap mbsync exim claude codex gemini llm ollama""")
 """More programs that send data elsewhere, or hand out secrets; beside those that the classifier cannot let run."""
 
 UNPACKERS = words("""cpio pax ar bsdtar unrar unar dpkg dpkg-deb rpm alien zip split csplit install parallel gzip gunzip bzip2 xz
@@ -39,7 +41,10 @@ groupmod groupdel userdel adduser deluser addgroup delgroup gpasswd chpasswd chs
 parted fdisk sfdisk sgdisk cfdisk partprobe losetup lvcreate lvremove lvextend lvreduce vgcreate vgremove pvcreate pvremove
 zpool zfs btrfs mdadm cryptsetup dmsetup blkdiscard hdparm nvme smartctl udevadm setcap setenforce semanage restorecon grub-install
 update-grub update-initramfs efibootmgr update-alternatives update-rc.d chkconfig rc-service rc-update initctl telinit
-logrotate virsh lxc lxd incus machinectl supervisorctl pm2 monit""")
+logrotate virsh lxc lxd incus machinectl supervisorctl monit nginx httpd apachectl lighttpd haproxy caddy traefik
+mosquitto telegraf vector fluentd logstash date hwclock ntpdate chronyc fsck e2fsck xfs_repair tune2fs resize2fs tc ethtool
+arp ipcrm login invoke-rc.d sv dbus-send busctl gdbus qdbus gsettings dconf xdg-open gio kde-open defaults launchctl
+certbot bpftrace stap dtrace qemu-system-x86_64 qemu-img""")
 """Programs that change the host itself, outside the workspace."""
 
 _HEX = 64

@@ -47,7 +47,10 @@ gradlew mvn mvnw ant sbt lein clojure mill bundle bundler rspec rubocop composer
 rebar3 stack cabal dune opam swift dotnet msbuild zig flutter dart git git-lfs hg svn jj docker
 docker-compose podman podman-compose buildah skaffold tilt helm helmfile kustomize terraform tofu
 terragrunt pulumi packer ansible ansible-playbook ansible-pull ansible-galaxy vagrant cdk sam
-serverless direnv mise asdf nix nix-build nix-shell guix""")
+serverless direnv mise asdf nix nix-build nix-shell guix bmake latexmk flask gunicorn uvicorn uwsgi hypercorn daphne
+celery django-admin rails rackup puma fab cap nodemon forever pm2 act earthly dagger puppet salt-call salt-ssh chef-client
+chef-solo cf-agent supervisord honcho foreman overmind locust k6 newman artillery wp drush nim crystal exiftool
+watchexec reflex air""")
 """Programs that execute, or let be executed, what they find in the directory they run in (build files, hooks, plug-ins)."""
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from mtbot.simulator.script import Rule, Rulebook, call, say
+from mtbot.simulator.values import Attachment
 from tests.contract.stage import CHIEF, DEPLOY, GROUP, Setting, open_stage
 
 HELLO = Rulebook((Rule("hello", (say("Hello yourself."),)),), say("Hm."))
@@ -33,6 +34,33 @@ async def test_a_flood_of_messages_is_answered_by_one_sentence(tmp_path: Path) -
         stage.clock.skipped_ms += HOUR_MS
         last = await stage.telegram.say(DEPLOY, None, "hello")
         await stage.telegram.shown(DEPLOY.id, "Hello yourself.", after=last, timeout=20)
+
+
+async def test_no_other_way_in_begins_a_turn_beyond_the_limit(tmp_path: Path) -> None:
+    """An edited text, Ask again and a file are turned away like a message, and the edit may be used later."""
+    setting = Setting(extra="limits: {turns_per_hour: 1}")
+    steps = [call("exec", {"command": "touch a"}), say("Again.")]
+    async with open_stage(tmp_path, steps, setting) as stage:
+        said = await stage.telegram.say(DEPLOY, None, "make it")
+        await stage.telegram.shown(DEPLOY.id, "Run this on", timeout=20)
+        stage.clock.skipped_ms += HOUR_MS // 2
+        await stage.engine.recovery.look()
+        await stage.telegram.shown(DEPLOY.id, "expired, nothing ran.", timeout=20)
+        await stage.telegram.wait_for(lambda sim: any("Ask again" in m.labels for m in sim.chat(DEPLOY.id)), timeout=20)
+        told = "You have asked 1 things within an hour"
+        for _ in range(2):
+            assert (await stage.telegram.press(DEPLOY, "Ask again", DEPLOY.id)).startswith(told)
+        await stage.telegram.edit(DEPLOY, None, said, "make it again")
+        await stage.telegram.shown(DEPLOY.id, "Use the edited text?", timeout=20)
+        assert (await stage.telegram.press(DEPLOY, "Use it", DEPLOY.id)).startswith(told)
+        await stage.telegram.say(DEPLOY, None, attach=Attachment(b"%PDF-1.7", "report.pdf", mime="application/pdf"))
+        await stage.telegram.shown(DEPLOY.id, told, timeout=20)
+        assert not (stage.workspace / "inbox").exists()
+        assert len(stage.model.requests) == 1
+        stage.clock.skipped_ms += HOUR_MS
+        assert await stage.telegram.press(DEPLOY, "Use it", DEPLOY.id) == "Taken up."
+        await stage.telegram.shown(DEPLOY.id, "Again.", timeout=20)
+        assert stage.model.requests[-1].last_user_text == "make it again"
 
 
 async def test_people_are_not_asked_without_end(tmp_path: Path) -> None:

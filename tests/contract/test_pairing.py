@@ -18,6 +18,7 @@ from tests.contract.stage import CHIEF, GROUP, STRANGER, Stage, open_stage
 
 CODE = re.compile(r"[A-Z0-9]{4}-[A-Z0-9]{4}-[A-Z0-9]{4}")
 MAIN = BotName("main")
+ELSEWHERE = -1005550001112
 
 
 @pytest.fixture(autouse=True)
@@ -129,6 +130,25 @@ async def test_a_code_in_a_group_is_void(tmp_path: Path) -> None:
         found = await stage.engine.office.stores.pairings.find(MAIN)
         assert found is None
         assert stage.model.requests == ()
+
+
+@pytest.mark.parametrize("group", [GROUP, ELSEWHERE])
+async def test_a_code_that_a_stranger_shows_in_a_group_is_void(tmp_path: Path, group: int) -> None:
+    """Who is to be paired is on no list yet, so it is they who send it to the wrong place; a wrong code voids nothing."""
+    async with open_stage(tmp_path, [say("Never.")]) as stage:
+        stage.telegram.group(ELSEWHERE, "elsewhere", members=(STRANGER,))
+        async with pairing(stage) as (process, code):
+            await stage.telegram.say(STRANGER, group, "/pair AAAA-AAAA-AAAA")
+            await heard(stage)
+            found = await stage.engine.office.stores.pairings.find(MAIN)
+            assert found is not None
+            assert (found.standing, found.tries) == (Standing.OPEN, 0)
+            await stage.telegram.say(STRANGER, group, f"/pair {code}")
+            await stage.telegram.shown(group, "A code is never sent in a group")
+            await stage.telegram.say(STRANGER, None, f"/pair {code}")
+            err = (await asyncio.wait_for(process.communicate(), 30))[1].decode()
+        assert (process.returncode, "it was sent in a group" in err) == (1, True)
+        assert "That is the code." not in " ".join(stage.bot_texts(STRANGER.id))
 
 
 async def test_a_host_that_went_away_writes_nobody_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from mtbot.bootstrap.reload import Reloader
+from mtbot.domain.errors import StorageError
 from mtbot.simulator.script import call, say
+from mtbot.storage.chats import ChatStore
 from tests.contract.stage import CHIEF, DEPLOY, Said, Setting, Stage, open_stage
 from tests.contract.test_places import NEW, OLD, basic_group, opened
 
@@ -153,3 +157,22 @@ async def test_a_group_that_moved_is_followed(tmp_path: Path) -> None:
         await stage.telegram.shown(NEW, "Second.")
         said = [m["content"] for m in stage.model.requests[-1].messages if m["role"] == "user"]
         assert said == ["one", "two"]
+
+
+async def test_a_database_that_cannot_be_read_leaves_the_gateway_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is swapped, and what the gateway works on stays open."""
+
+    async def refuse(_store: ChatStore) -> dict[object, object]:
+        raise StorageError("the database is busy")
+
+    async with open_stage(tmp_path, [say("Still here.")]) as stage:
+        before = stage.engine.loaded
+        with monkeypatch.context() as patched:
+            patched.setattr(ChatStore, "moves", refuse)
+            with pytest.raises(StorageError):
+                await Reloader(stage.engine).reload()
+        assert stage.engine.loaded is before
+        await stage.telegram.say(CHIEF, None, "are you there?")
+        await stage.telegram.shown(CHIEF.id, "Still here.", timeout=20)

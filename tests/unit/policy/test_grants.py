@@ -99,6 +99,11 @@ def test_what_may_be_granted(command: str) -> None:
         ("journalctl -u nginx", "it asks other machines, or only looks in an environment of its own"),
         ("ping -c 1 x", "ping can send data out"),
         ("grep -r x sub", "what lies below"),
+        ("gunicorn app:app", "only one plain command"),
+        ("latexmk a", "only one plain command"),
+        ("nginx -c a", "nginx can change things outside the workspace"),
+        ("dbus-send a", "dbus-send can change things outside the workspace"),
+        ("yt-dlp x", "yt-dlp can send data out"),
     ],
 )
 def test_what_may_not(command: str, reason: str) -> None:
