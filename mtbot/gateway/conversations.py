@@ -68,8 +68,8 @@ class ConversationCommands:
         """Withdraw what was said and not begun with. A question stays open, because it is about what runs. StorageError."""
         dropped = self._lanes.withdraw(inbound.address.session)
         for one in dropped:
-            if one.ref.update is not None:
-                await self._inbox.done(one.address.bot, one.ref.update)
+            for update in one.ref.updates:
+                await self._inbox.done(one.address.bot, update)
         if not dropped:
             return "No message is waiting here; /stop ends what runs."
         return f"{len(dropped)} waiting message{'s' if len(dropped) > 1 else ''} dropped. What runs goes on; /stop ends it."

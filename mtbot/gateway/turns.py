@@ -193,6 +193,9 @@ class Turns:
         if state.address.job:
             self.jobs.resumed(state)
         history = await self._history(session)
+        # while it waited, a job may have ended and left what it read before the model's eyes
+        state = replace(state, tainted=state.tainted or any(map(_from_outside, history)))
+        kept.append(state)
         frame.signs.working(state.address)
         try:
             outcome = None if ran is None else ran.outcome

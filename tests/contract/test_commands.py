@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from mtbot.domain.ids import BotName
 from mtbot.simulator.script import HANG, say
+from mtbot.simulator.values import Attachment, AttachmentKind
 from tests.contract.stage import CHIEF, DEPLOY, GROUP, open_stage
 
 
@@ -53,12 +55,14 @@ async def test_cancel_drops_what_waits_and_leaves_what_runs(tmp_path: Path) -> N
         await stage.telegram.shown(CHIEF.id, "No message is waiting here; /stop ends what runs.")
         await stage.telegram.say(CHIEF, None, "first")
         await stage.model.wait_for(lambda model: model.hanging == 1)
-        for text in ("second", "third"):
-            await stage.telegram.say(CHIEF, None, text)
+        photos = [Attachment(bytes([number]) * 9, kind=AttachmentKind.PHOTO, mime="image/jpeg") for number in range(2)]
+        await stage.telegram.album(CHIEF, None, photos, "second")
+        await stage.telegram.say(CHIEF, None, "third")
         await stage.telegram.say(CHIEF, None, "/cancel")
         await stage.telegram.shown(CHIEF.id, "2 waiting messages dropped. What runs goes on; /stop ends it.")
         stage.model.release()
         await stage.telegram.shown(CHIEF.id, "First.")
+        assert await stage.engine.office.stores.inbox.waiting(BotName("main")) == ()
         await stage.restart()
         await stage.telegram.say(CHIEF, None, "/whoami")
         await stage.telegram.shown(CHIEF.id, "You are Chief")

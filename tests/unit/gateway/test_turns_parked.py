@@ -4,14 +4,17 @@ import asyncio
 
 import pytest
 
+from mtbot.domain.call import UNTRUSTED
 from mtbot.domain.errors import SealError, StorageError
-from mtbot.domain.ids import ApprovalId
+from mtbot.domain.ids import ApprovalId, TurnId
+from mtbot.domain.ports import TurnFlush
 from mtbot.domain.record import ApprovalState, Ruling, Via
-from mtbot.domain.turn import SYSTEM, Role
+from mtbot.domain.turn import SYSTEM, Message, Role, Usage
 from mtbot.gateway.lanes import Rest, Resume
 from mtbot.gateway.turns import CANCELED, STOPPED
 from tests.unit.agent.scenes import done, says, wants
 from tests.unit.approvals.office import Office
+from tests.unit.approvals.samples import PRIVATE
 from tests.unit.gateway.rooms import (
     SESSION,
     Asking,
@@ -48,6 +51,23 @@ async def test_a_second_resume_of_the_same_ruling_does_nothing(office: Office) -
     assert await here.turns.step(SESSION, Resume(first)) == rest
     assert isinstance(here.gate, Asking)
     assert len(here.gate.resumed) == 1
+
+
+@pytest.mark.parametrize(("left", "tainted"), [(f"Its result is {UNTRUSTED}.", True), ("Its result is 3.", False)])
+async def test_what_came_while_it_waited_marks_the_rest_of_the_turn(
+    office: Office, left: str, *, tainted: bool
+) -> None:
+    """A job that ended meanwhile left its result where the model reads it next."""
+    here = asking(office, wants("id"), wants("id"), gate=(done(asked=True),))
+    first = await parked(here)
+    note = (Message(Role.USER, "(Not from a person)"), Message(Role.ASSISTANT, left))
+    await office.stores.history.flush(TurnFlush(TurnId("job-1"), PRIVATE, note, Usage(), ()), office.clock.now)
+    await rule(here, first, ApprovalState.APPROVED)
+    rest = await here.turns.step(SESSION, Resume(first))
+    assert isinstance(rest, Rest)
+    state = await office.stores.consents.parked((await office.stores.consents.get(rest.approval)).turn)
+    assert state is not None
+    assert state.tainted is tainted
 
 
 async def test_a_resume_of_nothing_rests_on_nothing(office: Office) -> None:
