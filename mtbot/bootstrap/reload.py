@@ -48,6 +48,8 @@ class Reloader:
         async with self._one:
             old = self._engine.loaded
             new = await asyncio.to_thread(load_all, str(old.located.path))
+            # a value that only a restart brings in lies in its file already, and a command may print it
+            old.redactor.learn({key: secret.value for key, secret in new.secrets.items() if secret.value})
             settings = _merged(old.settings, new.settings)
             merged = replace(old, settings=settings, people=compile_people(settings))
             problems = tuple(_misfits(merged, new.settings))

@@ -42,13 +42,23 @@ class Redactor:
         self._key = key
         self._prints: dict[bytes, str] = {}
         self._made: set[str] = set()
-        values = sorted({text for value in secrets.values() for text in encodings.worth_hiding(value)})
+        self._known: frozenset[str] = frozenset()
+        self._exact: Matcher | None = None
+        self.longest = 0
+        self.learn(secrets)
+
+    def learn(self, secrets: Mapping[str, str]) -> None:
+        """Hide these values too from now on; what was hidden before stays so. Other threads may mask meanwhile."""
+        fresh = {text for value in secrets.values() for text in encodings.worth_hiding(value)}
+        self._known |= fresh
+        values = sorted(self._known)
         sources = [(encodings.pattern_of(value), value.encode("utf-8", "replace")) for value in values]
-        self._exact = Matcher("|".join(source for source, _ in sources), longest=True).prepared() if sources else None
-        self._digits = Digits(value for _, value in sources)
         self._values = [(Matcher(source).prepared(), self._fingerprint(value)) for source, value in sources]
         self._lines = frozenset(line.strip() for value in values if "\n" in value for line in value.splitlines())
         self.longest = max((12 * len(value) for value in values), default=0)
+        self._digits = Digits(value for _, value in sources)
+        # last, because it decides whether the others are looked at
+        self._exact = Matcher("|".join(source for source, _ in sources), longest=True).prepared() if sources else None
 
     def mask(self, raw: str, /) -> SafeText:
         """`raw` with every secret replaced; applying it again changes nothing. Total: any string is taken."""

@@ -159,6 +159,18 @@ async def test_a_group_that_moved_is_followed(tmp_path: Path) -> None:
         assert said == ["one", "two"]
 
 
+async def test_a_secret_that_waits_for_a_restart_is_masked_at_once(tmp_path: Path) -> None:
+    """It lies in its file already, and whatever prints it must not show it."""
+    fresh = "correct-horse-battery"
+    async with open_stage(tmp_path, [say(f"It is {fresh}.")]) as stage:
+        (stage.directory / "secrets" / "model").write_text(fresh)
+        told = await Reloader(stage.engine).reload()
+        assert "providers" in str(told["needs_restart"])
+        await stage.telegram.say(CHIEF, None, "what is the key?")
+        shown = await stage.telegram.shown(CHIEF.id, "It is ")
+        assert fresh not in shown.text
+
+
 async def test_a_database_that_cannot_be_read_leaves_the_gateway_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

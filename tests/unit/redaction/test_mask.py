@@ -15,6 +15,18 @@ def test_equal_values_carry_equal_marks_that_depend_on_the_key() -> None:
     assert len(once) == len("\u2039secret:3f9a\u203a")
 
 
+def test_what_is_learnt_later_is_hidden_beside_what_was_known() -> None:
+    """A value that came into a file while the program runs."""
+    redactor = Redactor({}, b"key")
+    assert "swordfish9" in redactor.mask("swordfish9")
+    redactor.learn({"model": "swordfish9"})
+    redactor.learn({"bot": "codfish-and-chips"})
+    text = redactor.mask("swordfish9 c3dvcmRmaXNoOQ== codfish-and-chips")
+    assert text.split()[0] == text.split()[1] == REDACTOR.mask("swordfish9")
+    assert "fish" not in text
+    assert redactor.longest == 12 * len("codfish-and-chips")
+
+
 def test_values_that_overlap_leave_nothing_between_them() -> None:
     """The second value begins inside the first."""
     assert REDACTOR.count("swordfish9tail99") == 1
