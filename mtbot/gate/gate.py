@@ -143,9 +143,9 @@ class Gate:
     async def _act(self, case: _Case, state: TurnState) -> Done | Waiting:
         if case.decision.verdict is Verdict.CLASSIFY:
             judged = await self._consent.classify(case.call, case.prepared, case.facts, case.profile.rules)
-            case = replace(case, decision=judged)
+            case = _since(case, judged, await self._decide(case.call, case.tool, self._profiles(state.address), state))
             try:
-                await self._log.append(self._events.judged(case.call, case.facts, judged, state.ref.message))
+                await self._log.append(self._events.judged(case.call, case.facts, case.decision, state.ref.message))
             except RecordUnavailable as error:
                 return self._unrecorded(error)
         decision = case.decision
@@ -341,6 +341,17 @@ class Gate:
     def _said(self, answer: str, status: Status = Status.REFUSED) -> Outcome:
         text: SafeText = self._masker.mask(answer)
         return Outcome(status, text)
+
+
+def _since(case: _Case, judged: Decision, now: _Case) -> _Case:
+    """A call after the classifier took its time: its word counts only where it would be asked the same now."""
+    if case.call.tool not in now.profile.tools:
+        judged = replace(judged, verdict=Verdict.REFUSE, reason="it is switched off by now")
+    elif now.decision.verdict is not Verdict.CLASSIFY:
+        judged = now.decision
+    elif now.call.digest(now.facts) != case.call.digest(case.facts):
+        judged = replace(judged, verdict=Verdict.ASK, reason="what it would run changed meanwhile")
+    return replace(now, decision=judged)
 
 
 def _call(

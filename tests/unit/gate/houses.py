@@ -86,11 +86,13 @@ class Log:
 class Classifier:
     """Answers as told."""
 
-    def __init__(self, answer: str | Exception) -> None:
+    def __init__(self, answer: str | Exception, meanwhile: Callable[[], None] = lambda: None) -> None:
         self.answer = answer
+        self.meanwhile = meanwhile
 
     async def ask(self, command: str, cwd: str, shell: object) -> str:
         """Its raw answer."""
+        self.meanwhile()
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
@@ -110,6 +112,7 @@ class House:
     denied: tuple[str, ...] = ()
     live: Live | None = None
     minutes: int = 0
+    environment: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.log = Log(self.office)
@@ -118,21 +121,27 @@ class House:
     def gate(self) -> Gate:
         """As bootstrap builds it."""
         home = "/nowhere"
-        rules = RuleSet(
-            mode=self.mode,
-            deny=compile_rules(self.denied),
-            places=Places(home=home),
-            roots=(Root(self.cwd),),
-            grant_minutes=self.minutes,
-        )
-        around = Surroundings(home, (), containment_ready=self.mode is Mode.AUTO, attended=self.attended)
+        places = Places(home=home)
+
+        def rules() -> RuleSet:
+            """As they stand at that moment."""
+            return RuleSet(
+                mode=self.mode,
+                deny=compile_rules(self.denied),
+                places=places,
+                roots=(Root(self.cwd),),
+                grant_minutes=self.minutes,
+            )
+
+        ready = self.mode is Mode.AUTO
 
         def profile(_address: Address) -> GateProfile:
+            around = Surroundings(home, self.environment, containment_ready=ready, attended=self.attended)
             tools = {"exec": self.shell} if self.tools is None else self.tools
-            return GateProfile(tools, rules, self.cwd, ("/bin/bash", "-c"), 5.0, around)
+            return GateProfile(tools, rules(), self.cwd, ("/bin/bash", "-c"), 5.0, around)
 
         judges = Judges(self.office.desk(), lambda: self.office.people, self.classifier)
-        world = HostWorld(home=home, path=("/usr/bin", "/bin"), places=rules.places)
+        world = HostWorld(home=home, path=("/usr/bin", "/bin"), places=places)
         consent = Consent(judges, self.log, self.office.clock, REDACTOR)
         finder = FactFinder(world, None, self.office.desk().grants.standing)
         gate = Gate(profile, finder, consent, self.log, self.office.clock, REDACTOR)

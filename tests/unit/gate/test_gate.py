@@ -138,6 +138,29 @@ async def test_every_doubt_about_the_classifier_asks(house: House, answer: str |
     assert (decided[0].word is Word.AUTO_ALLOWED) is runs
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "asks", "said"),
+    [
+        ("denied", ("ls",), False, "refused"),
+        ("tools", {}, False, "switched off by now"),
+        ("mode", Mode.APPROVAL, True, ""),
+        ("environment", ("NEW",), True, ""),
+    ],
+)
+async def test_a_configuration_that_changed_while_the_classifier_thought_counts(
+    house: House, name: str, value: object, *, asks: bool, said: str
+) -> None:
+    """Its word is about how things stood when it was asked."""
+    answer = '{"risk": "none", "categories": [], "reason": "it only looks"}'
+    house.mode = Mode.AUTO
+    house.classifier = Classifier(answer, lambda: setattr(house, name, value))
+    found = await house.submit("ls -l")
+    assert house.shell.permits == []
+    assert isinstance(found, Waiting) is asks
+    if isinstance(found, Done):
+        assert said in str(found.outcome.text).lower()
+
+
 async def test_without_a_classifier_auto_asks(house: House) -> None:
     """It is never taken for a yes."""
     house.mode = Mode.AUTO
