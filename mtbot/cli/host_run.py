@@ -79,11 +79,13 @@ def _show(office: "Office", ready: "Ready") -> None:
 
 def _yes() -> bool:
     """An answer that was typed after the question was there to be read; anything but y is a no."""
-    # the loop would keep Ctrl-C for later, and there is nothing to clean up yet
-    kept = signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Nothing has to be cleaned up yet, so Ctrl-C ends the process at once. Python's handler only runs between two steps
+    # of the interpreter, and one that comes just before the read begins would be noticed after the next line only.
+    kept = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-        answer = click.prompt("Run it? [y/N]", default="n", show_default=False, prompt_suffix=" ")
+        click.echo("Run it? [y/N] ", nl=False)
+        answer = sys.stdin.readline()
     finally:
         signal.signal(signal.SIGINT, kept)
-    return str(answer).strip().lower() in ("y", "yes")
+    return answer.strip().lower() in ("y", "yes")

@@ -28,15 +28,17 @@ _GAP = r"""(?:\\{1,4}[rn]|[\s"',\\#-])"""
 _LINE = r"[A-Za-z0-9+/=]{16,}"
 _LABEL = r"(?:Proc-Type|DEK-Info|Version|Comment|Charset)[ \t]*:[^\n]{0,130}"
 _LABELS = rf"(?:{_LABEL}{_GAP})*"
+_WORDS = r"""[A-Za-z0-9+/=\s"',\\#-]*"""
 _KEYS = Patterns(
     (
         rf"{_ARMOUR}{_GAP}*\n{_GAP}*{_LABELS}{_GAP}*{_LINE}",
         rf"{_ARMOUR}{_GAP}+{_LABELS}{_GAP}*{_LABEL}{_GAP}*\n{_GAP}*{_LABELS}{_GAP}*{_LINE}",
         rf"{_ARMOUR}{_GAP}+{_LABELS}{_GAP}*{_LINE}(?:{_GAP}+{_LINE})*{_GAP}*\n{_GAP}*(?:{_LINE}|[A-Za-z0-9+/=]{{1,15}}\z)",
         rf"""{_ARMOUR}[A-Za-z0-9+/=\s"',\\#:.@-]*\n[A-Za-z0-9+/=\s"',\\#:.@-]*-----END """,
+        rf"""{_WORDS}\n{_WORDS}-----END (?:[A-Z0-9]+ ){{0,4}}PRIVATE KEY""",
     )
 )
-"""A private key over several lines: a question masks it whole, and a line of it may be a command."""
+"""A private key over several lines, or the end of one: a question masks it, and a line of it may be a command."""
 
 _MAX_MENTIONS = 400
 _MAX_SCANNED = 2000

@@ -143,16 +143,16 @@ async def test_look_alikes_are_not_refused(tmp_path: Path, way: Way) -> None:
 
 async def _asked_one_by_one(directory: Path, way: Way) -> None:
     """In a chat each is one question; denying it brings the next."""
-    steps = [call("exec", {"command": text}) for text in LOOK_ALIKES[:3]]
+    steps = [call("exec", {"command": text}) for text in LOOK_ALIKES[:2]]
     async with open_stage(directory, [*steps, say("Through.")]) as stage:
         chat = CHIEF.id if way.name == "private" else GROUP
         task = asyncio.create_task(way.turn(stage, "Through."))
-        for text in LOOK_ALIKES[:3]:
+        for text in LOOK_ALIKES[:2]:
             asked = await stage.telegram.shown(chat, text, timeout=20)
-            assert asked.labels == ("✅ Approve once", "🚫 Deny")
+            assert asked.labels[:2] == ("✅ Approve once", "🚫 Deny")
             await stage.telegram.press(CHIEF, "🚫 Deny", chat)
         await task
-        assert await decisions(stage) == dict.fromkeys(LOOK_ALIKES[:3], "denied_user")
+        assert await decisions(stage) == dict.fromkeys(LOOK_ALIKES[:2], "denied_user")
 
 
 ESCAPES = (

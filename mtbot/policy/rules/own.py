@@ -18,7 +18,7 @@ _SERVICES = words("systemctl service rc-service launchctl supervisorctl initctl 
 _OWN_READING = frozenset({
     ("version",), ("doctor",), ("status",), ("senders",), ("usage",), ("config", "path"), ("config", "show"), ("config", "validate"),
     ("config", "reference"), ("sessions", "list"), ("sessions", "show"), ("approvals", "list"), ("approvals", "show"),
-    ("approvals", "pending"), ("cron", "list"), ("grants", "list"), ("trash", "list"), ("policy", "rules"), ("policy", "test"), ("policy", "check"),
+    ("approvals", "pending"), ("cron", "list"), ("grants", "list"), ("jobs", "list"), ("trash", "list"), ("policy", "rules"), ("policy", "test"), ("policy", "check"),
     ("policy", "explain"), ("policy", "lint"), ("policy", "replay"), ("policy", "suggest"), ("policy", "sudoers"), ("audit", "verify"),
     ("audit", "export"),
 })  # fmt: skip

@@ -111,10 +111,10 @@ class TestDamage:
         """Pieces of any size give one judgement, also when the record ends with a whole piece."""
         await trail.append(*(draft(call=f"c{n}") for n in range(6)))
         for size in (1, 2, 3, 4, 6, 7):
-            monkeypatch.setattr(trail_module, "_CHUNK", size)
+            monkeypatch.setattr(trail_module, "CHUNK", size)
             report = await trail.verify()
             assert (report.events, report.fault) == (6, None)
-        monkeypatch.setattr(trail_module, "_CHUNK", 2)
+        monkeypatch.setattr(trail_module, "CHUNK", 2)
         await tamper(db, "UPDATE exec_audit SET rule = 'x' WHERE seq = 5")
         assert (await trail.verify()).fault == ChainFault(5, "its content does not match its hash")
 

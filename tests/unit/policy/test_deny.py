@@ -140,6 +140,8 @@ _KEY = f"{_ARMOUR}\nMIIEowIBAAKCAQEA0aB1cD2eF3\nabc=\n-----END RSA PRIVATE KEY--
         f"cat > key <<'E'\n{_KEY}\nE",
         f': "{_ARMOUR}"\n/srv/work/evil/script\n',
         f': "{_ARMOUR}"\n touch /home/deploy/made\n: "-----END RSA PRIVATE KEY-----"',
+        f"{_ARMOUR};/srv/work/evil/script\n-----END RSA PRIVATE KEY-----",
+        "echo\n/srv/work/evil/script\n-----END PRIVATE KEY-----",
         f': "{_ARMOUR}" /srv/work/evil/script\nsh',
         f': "{_ARMOUR}\nProc-Type: 4,ENCRYPTED\n" /srv/work/evil/script',
         f'echo \ud800; : "{_ARMOUR}"\n/srv/work/evil/script\n',

@@ -9,9 +9,9 @@ from mtbot.cli.main import root
 from mtbot.policy import deny
 from mtbot.policy.rules.own import OWN
 
-CHANGES = """onboard|gateway|prompt|send|cron run|approvals approve|approvals deny|approvals revoke|approvals run|approvals output|grants revoke|audit acknowledge|db backup
+CHANGES = """onboard|gateway|prompt|send|cron run|approvals approve|approvals deny|approvals revoke|approvals run|approvals output|grants revoke|jobs tail|jobs kill|audit acknowledge|db backup
     |db prune|db vacuum|sessions rm|trash empty|trash restore|pair|reload|policy allow|policy soften|demo|simulator model|simulator telegram"""
-READS = """doctor|grants list|version|usage|cron list|approvals list|approvals pending|approvals show|audit export|audit verify|sessions list
+READS = """doctor|grants list|jobs list|version|usage|cron list|approvals list|approvals pending|approvals show|audit export|audit verify|sessions list
     |sessions show|trash list|policy check|policy explain|policy lint|policy replay|policy rules|policy sudoers|policy suggest|policy test
     |senders|status|config path|config reference|config show|config validate"""
 
