@@ -27,6 +27,7 @@ from mtbot.gate.consent import Consent, Judges
 from mtbot.gate.facts import FactFinder
 from mtbot.gate.gate import Gate
 from mtbot.gate.jobs import Jobs
+from mtbot.gate.listed import Listed
 from mtbot.gateway.lanes import Lanes
 from mtbot.gateway.outbox import Mail, OutboxWorker
 from mtbot.gateway.places import Places, PlaceStores
@@ -275,7 +276,7 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     gate.live = board = Switchboard({}, _NoSigns())
     gate.jobs.written, gate.jobs.name = runner.tail, names.job
     turns = Turns(
-        Agent(gate, profiles.mind, names),
+        Agent(Listed(gate, lambda: office.loaded.people, loaded.redactor), profiles.mind, names),
         TurnStores(stores.history, stores.consents, stores.leases, stores.inbox, stores.host_runs),
         TurnFrame(
             loaded.clock,

@@ -8,7 +8,7 @@ from mtbot.bootstrap.reload import Reloader
 from mtbot.domain.errors import StorageError
 from mtbot.simulator.script import call, say
 from mtbot.storage.chats import ChatStore
-from tests.contract.stage import CHIEF, DEPLOY, Said, Setting, Stage, open_stage
+from tests.contract.stage import CHIEF, DEPLOY, GROUP, Said, Setting, Stage, open_stage
 from tests.contract.test_places import NEW, OLD, basic_group, opened
 
 TOUCH = "touch made"
@@ -78,6 +78,21 @@ async def test_people_count_from_the_next_message_on(tmp_path: Path) -> None:
             await stage.telegram.say(CHIEF, None, "and me?")
             await stage.telegram.shown(CHIEF.id, "Hello again.", timeout=20)
             assert stage.bot_texts(DEPLOY.id) == ["Hello."]
+
+
+async def test_a_turn_that_is_under_way_does_nothing_more_for_who_was_removed(tmp_path: Path) -> None:
+    """Not even what a rule allows to everybody."""
+    steps = [call("exec", {"command": TOUCH}), call("exec", {"command": "pwd"}), say("End.")]
+    setting = Setting(allow='["pwd"]')
+    async with open_stage(tmp_path, steps, setting, start=False) as stage, stage.gateway_process():
+        await stage.telegram.say(DEPLOY, GROUP, f"@{stage.telegram.bot().account.person.username} go")
+        await stage.telegram.shown(GROUP, "Run this on", timeout=20)
+        rewrite(stage, ("allow_from: [chief, deploy, review]", "allow_from: [chief, review]"))
+        assert await stage.cli("reload") == Said(0, "reloaded: channels.telegram\n", "")
+        await stage.telegram.press(CHIEF, "🚫 Deny", GROUP, timeout=20)
+        await stage.telegram.shown(GROUP, "End.", timeout=20)
+        assert stage.model.requests[-1].last_tool_result.startswith("Not run: the person who asked for this is not on")
+        assert "pwd" not in (await stage.cli("approvals", "list")).out
 
 
 async def test_what_is_wrong_changes_nothing(tmp_path: Path) -> None:
