@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
 from mtbot.domain.turn import Message, Role, ToolCall, Usage
-from mtbot.llm.dialect import check_error, make_call
+from mtbot.llm.dialect import check_error, make_call, sent_name, token_count
 from mtbot.llm.http import HttpProvider, read_json, whole
 
 VERSION = "2023-06-01"
@@ -25,7 +25,6 @@ _FINISH = {
     "tool_use": Finish.TOOL_CALLS,
 }
 _NO_ID = re.compile(r"[^A-Za-z0-9_-]")
-_MAX_NAME = 64
 
 
 class AnthropicProvider(HttpProvider):
@@ -89,10 +88,11 @@ def _blocks(message: Message) -> list[dict[str, object]]:
     blocks: list[dict[str, object]] = []
     if message.content.strip():
         blocks.append({"type": "text", "text": message.content})
-    for call in message.calls:
-        name = _NO_ID.sub("_", call.name)[:_MAX_NAME] or "unknown"
-        blocks.append({"type": "tool_use", "id": _id(call.id), "name": name, "input": _object(call.arguments)})
-    return blocks
+    return [*blocks, *map(_sent_call, message.calls)]
+
+
+def _sent_call(call: ToolCall) -> dict[str, object]:
+    return {"type": "tool_use", "id": _id(call.id), "name": sent_name(call.name), "input": _object(call.arguments)}
 
 
 def _id(ident: str) -> str:
@@ -139,9 +139,5 @@ def _usage(usage: object) -> Usage:
     if not isinstance(usage, Mapping):
         return Usage()
 
-    def count(name: str) -> int:
-        value = usage.get(name)
-        return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
     sent = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return Usage(sum(map(count, sent)), count("output_tokens"))
+    return Usage(sum(token_count(usage, name) for name in sent), token_count(usage, "output_tokens"))

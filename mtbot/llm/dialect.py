@@ -56,11 +56,16 @@ def _sent_call(call: ToolCall) -> dict[str, object]:
 
     What the model mangled then is history now. It is wrapped, not mended, or each later request would be refused.
     """
-    name = _NO_NAME.sub("_", call.name)[:_MAX_NAME] or "unknown"
+    name = sent_name(call.name)
     arguments = call.arguments.strip() or "{}"
     if not _is_object(arguments):
         arguments = json.dumps({"unreadable": call.arguments})
     return {"id": call.id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def sent_name(name: str) -> str:
+    """A tool's name as every server takes it, whatever the model made of it."""
+    return _NO_NAME.sub("_", name)[:_MAX_NAME] or "unknown"
 
 
 def _is_object(text: str) -> bool:
@@ -138,11 +143,14 @@ def read_usage(usage: object) -> Usage:
     if not isinstance(usage, Mapping):
         return Usage()
 
-    def count(name: str) -> int:
-        value = usage.get(name)
-        return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    prompt, completion = (token_count(usage, name) for name in ("prompt_tokens", "completion_tokens"))
+    return Usage(prompt, completion, _reported_cost(usage.get("cost")))
 
-    return Usage(count("prompt_tokens"), count("completion_tokens"), _reported_cost(usage.get("cost")))
+
+def token_count(usage: Mapping[str, object], name: str) -> int:
+    """A number of tokens; 0 where there is none that makes sense."""
+    value = usage.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def _reported_cost(cost: object) -> int:
