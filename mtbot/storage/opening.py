@@ -93,7 +93,7 @@ def _create_sqlite(place: SqlitePlace) -> None:
         pair = connect(SqlitePlace(draft), Mode.WRITING)
         try:
             with explain(place), pair.durable.connect() as connection:
-                schema.migrate(connection)
+                schema.build(connection)
                 with Session(connection) as session, session.begin():
                     session.add(MarkRow(name=_SEAL_MARK, value=seal.fingerprint))
         finally:
@@ -127,8 +127,12 @@ def _bring_up(place: Place, pair: Pair, *, create: bool) -> None:
     schema.refuse(state, place.label)
     if state is schema.Standing.EMPTY and not create:
         raise _no_database(place)
-    if state is not schema.Standing.CURRENT:
-        with pair.durable.connect() as connection:
+    if state is schema.Standing.CURRENT:
+        return
+    with pair.durable.connect() as connection:
+        if state is schema.Standing.EMPTY:
+            schema.build(connection)
+        else:
             schema.migrate(connection)
 
 

@@ -1,7 +1,8 @@
 """Which schema a database has, seen by one SELECT, and the road from an older one to ours.
 
-Alembic costs a quarter of a second to import, so it is imported only when there is something to migrate; the order of
-its revisions is repeated here as a tuple, and a test keeps the two equal. SQLAlchemy is imported where it is used,
+Alembic costs a quarter of a second to import and eight megabytes to keep, so it is imported only when there is something
+to migrate: a new database is built from the models, which a test keeps equal to what the migrations make, on both
+servers. The order of the revisions is repeated here as a tuple, which a test keeps equal too. SQLAlchemy is imported where it is used,
 because a glance at the record needs the tuple alone.
 """
 
@@ -10,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mtbot.audit import START
 from mtbot.domain.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -74,18 +76,42 @@ def refuse(state: Standing, label: str) -> None:
         )
 
 
+def build(connection: "Connection") -> None:
+    """Make the whole schema in an empty database, in one transaction; nothing if another process was faster."""
+    from sqlalchemy import Column, MetaData, PrimaryKeyConstraint, String, Table, insert, inspect  # noqa: PLC0415  as above
+
+    from mtbot.storage.tables import Base, HeadRow  # noqa: PLC0415  as above
+
+    key = PrimaryKeyConstraint("version_num", name=f"{VERSION_TABLE}_pkc")
+    version = Table(VERSION_TABLE, MetaData(), Column("version_num", String(32), nullable=False), key)
+    with connection.begin():
+        _alone(connection)
+        if inspect(connection).has_table(VERSION_TABLE):
+            return
+        Base.metadata.create_all(connection, checkfirst=False)
+        connection.execute(insert(HeadRow).values(id=1, seq=START.seq, hash=START.hash))
+        version.create(connection, checkfirst=False)
+        connection.execute(version.insert().values(version_num=REVISIONS[-1]))
+
+
+def _alone(connection: "Connection") -> None:
+    """Wait until nobody else changes the schema of this database; on SQLite the transaction is that already."""
+    from sqlalchemy import text  # noqa: PLC0415  as above
+
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK})"))
+
+
 def migrate(connection: "Connection") -> None:
     """Bring the schema to ours in one transaction; safe when two processes do it at once."""
     from alembic import command  # noqa: PLC0415  see the module's docstring
     from alembic.config import Config  # noqa: PLC0415  as above
-    from sqlalchemy import text  # noqa: PLC0415  as above
 
     config = Config()
     config.set_main_option("script_location", str(migrations_directory()).replace("%", "%%"))
     config.attributes["connection"] = connection
     with _ALEMBIC, connection.begin():
-        if connection.dialect.name == "postgresql":
-            connection.execute(text(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK})"))
+        _alone(connection)
         command.upgrade(config, "head")
 
 

@@ -6,6 +6,8 @@ import sqlite3
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import psycopg
@@ -16,11 +18,11 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, inspect, text
 from sqlalchemy.engine.interfaces import ReflectedIndex
-from sqlmodel import Session
 
 from mtbot.domain.errors import SchemaError, StorageError
 from mtbot.storage import schema
 from mtbot.storage.chain import Chain
+from mtbot.storage.connections import Mode, connect
 from mtbot.storage.engine import Database
 from mtbot.storage.place import Place, PostgresPlace, SqlitePlace
 from mtbot.storage.tables import Base
@@ -29,6 +31,7 @@ from tests.integration.storage.cluster import Cluster
 from tests.integration.storage.samples import draft
 
 ROOT = Path(__file__).parents[3]
+_models = count(1)
 
 
 async def set_revision(db: Database, revision: str) -> None:
@@ -38,7 +41,7 @@ async def set_revision(db: Database, revision: str) -> None:
 
 
 def described(connection: Connection) -> dict[str, object]:
-    """Everything that a database says of our tables."""
+    """Everything that a database says of its tables."""
     inspector = inspect(connection)
     return {
         name: (
@@ -49,7 +52,15 @@ def described(connection: Connection) -> dict[str, object]:
             sorted(_plain(one) for one in inspector.get_indexes(name)),
             sorted(inspector.get_check_constraints(name), key=str),
         )
-        for name in Base.metadata.tables
+        for name in inspector.get_table_names()
+    }
+
+
+def contents(connection: Connection) -> dict[str, list[tuple[object, ...]]]:
+    """Every row of every table, Alembic's own among them."""
+    return {
+        name: [tuple(row) for row in connection.execute(text(f"SELECT * FROM {name}"))]
+        for name in sorted(inspect(connection).get_table_names())
     }
 
 
@@ -62,33 +73,64 @@ def _plain(index: ReflectedIndex) -> str:
 class TestModels:
     """Blank to head equals the models."""
 
-    async def test_nothing_would_be_generated(self, db: Database) -> None:
-        """Alembic itself finds no difference."""
+    @pytest.fixture(params=["sqlite", "postgres"])
+    def server(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Engine]]:
+        """Makes empty databases of one kind."""
+        made: list[Engine] = []
 
-        def differences(session: Session) -> list[object]:
+        def make() -> Engine:
+            if request.param == "sqlite":
+                path = tmp_path / f"{len(made)}.db"
+                path.touch()
+                made.append(connect(SqlitePlace(path), Mode.WRITING).durable)
+            else:
+                cluster: Cluster = request.getfixturevalue("postgres")
+                place = PostgresPlace(cluster.create(f"models{next(_models)}"), tmp_path)
+                made.append(connect(place, Mode.WRITING).durable)
+            return made[-1]
+
+        yield make
+        for engine in made:
+            engine.dispose()
+
+    def test_nothing_would_be_generated(self, server: Callable[[], Engine]) -> None:
+        """Alembic itself finds no difference between what its revisions made and the models."""
+        with server().connect() as connection:
+            schema.migrate(connection)
             context = MigrationContext.configure(
-                session.connection(), opts={"version_table": schema.VERSION_TABLE, "compare_type": True}
+                connection, opts={"version_table": schema.VERSION_TABLE, "compare_type": True}
             )
-            return list(compare_metadata(context, Base.metadata))
+            assert compare_metadata(context, Base.metadata) == []
 
-        assert await db.read(differences) == []
+    def test_a_new_database_is_what_the_migrations_make(self, server: Callable[[], Engine]) -> None:
+        """What Alembic does not compare too: check constraints, conditions of indices, names, and the first rows."""
+        with server().connect() as migrated, server().connect() as built:
+            schema.migrate(migrated)
+            schema.build(built)
+            assert described(built) == described(migrated)
+            assert contents(built) == contents(migrated)
+            assert contents(built)[schema.VERSION_TABLE] == [(NEWEST,)]
 
-    async def test_what_alembic_does_not_compare_is_equal_too(
-        self, db: Database, request: pytest.FixtureRequest, tmp_path: Path
-    ) -> None:
-        """Check constraints, conditions of indices, types and names, against tables made from the models."""
-        engine: Engine
-        if isinstance(db.place, SqlitePlace):
-            engine = create_engine(f"sqlite:///{tmp_path / 'models.db'}")
-        else:
-            cluster: Cluster = request.getfixturevalue("postgres")
-            cluster.create("models")
-            engine = create_engine(f"postgresql+psycopg://{cluster.user}@/models?host={cluster.directory}")
-        with engine.connect() as connection:
-            Base.metadata.create_all(connection)
-            wanted = described(connection)
-        engine.dispose()
-        assert await db.read(lambda session: described(session.connection())) == wanted
+    def test_building_leaves_alone_what_another_process_built(self, server: Callable[[], Engine]) -> None:
+        """Whoever comes second finds the tables there and goes on with them."""
+        with server().connect() as connection:
+            schema.build(connection)
+            schema.build(connection)
+            assert schema.standing(connection) is schema.Standing.CURRENT
+
+    def test_a_new_database_needs_no_alembic(self, tmp_path: Path) -> None:
+        """It would cost the first start a quarter of a second, and the gateway megabytes for as long as it lives."""
+        code = (
+            "import asyncio, sys\n"
+            "from mtbot.storage.engine import Database\n"
+            "from mtbot.storage.place import sqlite_place\n"
+            "asyncio.run(Database.open_for_writing(sqlite_place('x.db')))\n"
+            "print('alembic' in sys.modules)\n"
+        )
+        ran = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=60, capture_output=True, text=True
+        )
+        assert ran.stdout.strip() == "False"
 
     def test_the_tuple_of_revisions_is_alembics(self) -> None:
         """One line of descent, every number once, every file with one, and ours is the head."""
@@ -270,6 +312,7 @@ class TestWheel:
             archive.extractall(site)
         code = (
             "import asyncio, sys\n"
+            "from sqlalchemy import create_engine\n"
             "from mtbot.storage import schema\n"
             "from mtbot.storage.engine import Database\n"
             "from mtbot.storage.place import sqlite_place\n"
@@ -277,6 +320,8 @@ class TestWheel:
             "    await (await Database.open_for_writing(sqlite_place('x.db'))).close()\n"
             "    await (await Database.open_read_only(sqlite_place('x.db'))).close()\n"
             "asyncio.run(main())\n"
+            "engine = create_engine('sqlite:///y.db')\n"
+            "with engine.connect() as connection: schema.migrate(connection)\n"
             "print(schema.migrations_directory())\n"
         )
         ran = subprocess.run(
