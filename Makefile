@@ -73,11 +73,11 @@ crash: .venv/dev.stamp .venv/package.stamp ## kill the gateway at 200 instants a
 mutants: .venv/dev.stamp .venv/package.stamp ## remove each rule and check in turn; each must fail a test
 	$(BIN)/python -m tests.mutants.run
 
-bench: .venv/dev.stamp .venv/package.stamp ## time what the design promises
+bench: .venv/dev.stamp .venv/package.stamp .venv/bench.stamp ## time what the design promises
 	$(BIN)/python -m benchmarks.exec
 	$(BIN)/python -m benchmarks.policy tests/corpus/*.jsonl
 	$(BIN)/python -m benchmarks.storage
-	$(BIN)/python -m benchmarks.gateway
+	$(BIN)/python -m benchmarks.gateway --own .venv/bench
 	$(BIN)/python -m benchmarks.intake
 
 lock: ## resolve both locks anew (needs uv)
@@ -113,6 +113,13 @@ stop-if-lacking = $(if $(shell $(call lacking,$(1))),$(error $(shell $(call lack
 .venv/dev.stamp: requirements-dev.lock | .venv/bin/python
 	$(PIP) install --quiet --require-hashes -r $<
 	@touch $@ .venv/runtime.stamp
+
+# What a user has, without the tools of development beside it.
+.venv/bench.stamp: requirements.lock .venv/package.stamp
+	$(BIN)/python -m venv --clear .venv/bench
+	.venv/bench/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
+	.venv/bench/bin/python -m pip --disable-pip-version-check install --quiet --no-build-isolation --no-deps --editable .
+	@touch $@
 
 .venv/package.stamp: pyproject.toml .venv/runtime.stamp
 	$(PIP) install --quiet --no-build-isolation --no-deps --editable .

@@ -1,8 +1,10 @@
 """What a turn costs around the model, and what the gateway costs the host, on both sides of the same run.
 
-``python -m benchmarks.gateway [--turns N] [--chats N] [--rounds N] [--nanobot VENV] [--hermes VENV]``. Telegram and the
+``python -m benchmarks.gateway [--turns N] [--chats N] [--rounds N] [--own VENV] [--nanobot VENV] [--hermes VENV]``. Telegram and the
 model are the loopback simulators, which answer at once, so that what is left is the bot's own work. With a virtual
-environment that holds nanobot-ai or hermes-agent, that program is measured beside ours and the ratio is printed.
+environment that holds nanobot-ai or hermes-agent, that program is measured beside ours and the ratio is printed. With
+``--own`` ours is taken from an environment too, one without the tools of development: some libraries import more where
+they find more.
 """
 
 import argparse
@@ -197,7 +199,8 @@ def report(ours: Figures, others: dict[str, Figures]) -> bool:
 
 async def run(options: argparse.Namespace) -> bool:
     """Everything, one program after the other."""
-    own = mtclaw((sys.executable, "-m", "mtbot.cli.main"))
+    python = sys.executable if options.own is None else str(options.own.absolute() / "bin" / "python")
+    own = mtclaw((python, "-m", "mtbot.cli.main"))
     ours = await measure(own, options.turns)
     others = {}
     for name, make in (("nanobot", nanobot), ("hermes", hermes)):
@@ -214,6 +217,7 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=30, help="warm turns of each program")
     parser.add_argument("--chats", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=10, help="turns of each chat")
+    parser.add_argument("--own", type=Path, help="virtual environment that holds mtclaw as it is installed")
     parser.add_argument("--nanobot", type=Path, help="virtual environment that holds nanobot-ai")
     parser.add_argument("--hermes", type=Path, help="virtual environment that holds hermes-agent")
     return 0 if asyncio.run(run(parser.parse_args())) else 1

@@ -1,6 +1,7 @@
 """The bots of a gateway: each is connected, announced and polled by itself, and one that is refused silences no other."""
 
 import asyncio
+import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from mtbot.domain.record import Card, OutboxItem, OutKind
 from mtbot.domain.turn import Address, SurfaceName
 from mtbot.gateway.commands import Commands
 from mtbot.gateway.intake import Intake
+from mtbot.llm.http import prepare
 
 if TYPE_CHECKING:
     from mtbot.channels.telegram.poll import Poller
@@ -115,10 +117,17 @@ class Bots:
                 await self._refuse(BotName(name), error)
                 continue
             self._ways.bots[bot.name] = bot
-            await self._announce(bot)
         for name in self._ways.refused:
             await self._tell(name)
         return tuple(self._ways.bots.values())
+
+    async def introduce(self) -> None:
+        """Tell Telegram what each bot understands and make ready for the first turn, while they poll; never ends."""
+        for bot in tuple(self._ways.bots.values()):
+            await self._announce(bot)
+            await warm_up(self._engine, bot)
+        await prepare()
+        await asyncio.Event().wait()
 
     async def poll(self, bot: BotParts) -> None:
         """Poll for one bot until cancelled; when its token is refused it rests, as long as another one is left."""
@@ -183,6 +192,23 @@ class Bots:
             except ChannelError as error:
                 # the owner has not written to this bot yet, or the server knows no scopes
                 _log.info("telegram.commands_not_set", bot=bot.name, menu=menu.value, error=str(error))
+
+
+async def warm_up(engine: Engine, bot: BotParts) -> None:
+    """Build what the first turn would wait for: clients, parsers, validators. Others have their say between the steps."""
+    address = Address(SurfaceName.PRIVATE, bot.name, ChatId(int(engine.loaded.people.owner or 1)))
+    item = OutboxItem(OutKind.REPLY, address, text=engine.loaded.redactor.safe("**ready**"))
+    for step in (functools.partial(bot.way.prepare, item), functools.partial(_think, engine, address)):
+        await asyncio.sleep(0)
+        step()
+
+
+def _think(engine: Engine, address: Address) -> None:
+    try:
+        engine.loaded.redactor.mask(engine.profiles.mind(address).system)
+    except ConfigError as error:
+        # told to whoever needs the model; it is no reason not to serve
+        _log.warning("bot.not_warmed_up", bot=address.bot, error=str(error))
 
 
 async def connect_bot(loaded: Loaded, name: BotName, engine: Engine, door: Intake) -> BotParts:

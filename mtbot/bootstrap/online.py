@@ -248,7 +248,7 @@ class Running:
                 if row.bot == bot.name:
                     bot.poller.take_in(row)
         services: list[Service] = [functools.partial(self.bots.poll, bot) for bot in bots]
-        services.append(self.engine.recovery.watch)
+        services += [self.bots.introduce, self.engine.recovery.watch]
         services.append(daily_of(self.engine).run)
         if self.engine.loaded.settings.cron.enabled:
             services.append(self.scheduler.run)

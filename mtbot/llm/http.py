@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
+import httpcore
 import httpx
 
 from mtbot.domain.errors import ProviderError, ProviderKind
@@ -48,6 +49,13 @@ class Server:
     timeout: float = 120.0
     retries: int = 3
     stream: bool = False
+
+
+async def prepare() -> None:
+    """Load what httpx loads with its first request, by one that goes nowhere."""
+    answer = httpcore.AsyncMockBackend([b"HTTP/1.1 204 No Content\r\n\r\n"])
+    async with httpcore.AsyncConnectionPool(network_backend=answer) as pool:
+        await pool.request("GET", "http://localhost/")
 
 
 class HttpProvider(ABC):

@@ -1,8 +1,16 @@
 """The commands in the menus of a chat, and those about conversations."""
 
+import asyncio
+import sys
 from pathlib import Path
 
+import pytest
+
+from mtbot.agent.loop import Mind
+from mtbot.bootstrap.profiles import Profiles
+from mtbot.domain.errors import ConfigError
 from mtbot.domain.ids import BotName
+from mtbot.domain.turn import Address
 from mtbot.simulator.script import HANG, say
 from mtbot.simulator.values import Attachment, AttachmentKind
 from tests.contract.stage import CHIEF, DEPLOY, GROUP, open_stage
@@ -11,6 +19,8 @@ from tests.contract.stage import CHIEF, DEPLOY, GROUP, open_stage
 async def test_each_menu_offers_what_can_be_used_there(tmp_path: Path) -> None:
     """Private chats, groups and the owner's own chat; /help says the same as the menu."""
     async with open_stage(tmp_path) as stage:
+        # the bot polls before it has told Telegram all of its menus
+        await stage.telegram.wait_for(lambda sim: len(sim.bot().menus) == 3)
         menus = {scope: dict(menu) for scope, menu in stage.telegram.bot().menus.items()}
         assert set(menus) == {"all_private_chats", "all_group_chats", f"chat:{CHIEF.id}"}
         owner, private, groups = menus[f"chat:{CHIEF.id}"], menus["all_private_chats"], menus["all_group_chats"]
@@ -76,3 +86,37 @@ async def test_an_unknown_command_is_for_the_model(tmp_path: Path) -> None:
         await stage.telegram.say(CHIEF, None, "/dance wildly")
         await stage.telegram.shown(CHIEF.id, "I know no dance.")
         assert [request.last_user_text for request in stage.model.requests] == ["/dance wildly"]
+
+
+async def test_what_the_first_turn_needs_is_ready_before_anybody_speaks(tmp_path: Path) -> None:
+    """The client of the model, the parser of Markdown, the validators of a message; none of it holds up a poll."""
+    script = (
+        "import sys, asyncio; from pathlib import Path; from tests.contract.stage import open_stage\n"
+        "async def go():\n"
+        f"    async with open_stage(Path({str(tmp_path)!r})) as stage:\n"
+        "        while 'anyio._backends._asyncio' not in sys.modules:\n"
+        "            await asyncio.sleep(0)\n"
+        "        from aiogram.methods import SendMessage\n"
+        "        print(stage.engine.machinery.providers.opened, 'markdown_it' in sys.modules,\n"
+        "              SendMessage.__pydantic_complete__, len(stage.model.requests), stage.bot_texts())\n"
+        "asyncio.run(go())\n"
+    )
+    ran = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE)
+    output, _ = await asyncio.wait_for(ran.communicate(), 60)
+    assert output.decode().splitlines()[-1] == "('openai',) True True 0 []"
+
+
+async def test_a_bot_that_cannot_be_made_ready_serves_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is tried again with the first turn, which says what is wrong."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Profiles, "mind", _no_key)
+        async with open_stage(tmp_path) as stage:
+            await stage.telegram.wait_for(lambda sim: len(sim.bot().menus) == 3)
+            await stage.telegram.say(CHIEF, None, "/whoami")
+            await stage.telegram.shown(CHIEF.id, str(CHIEF.id))
+
+
+def _no_key(profiles: Profiles, address: Address) -> Mind:
+    raise ConfigError(("openai.api_key_env: it is not set",))

@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import Protocol
 
 import structlog
-from aiogram.types import Update
 from pydantic import ValidationError
 
 from mtbot.channels.telegram.translate import Me, membership, translate
 from mtbot.channels.telegram.transport import Transport
+from mtbot.channels.telegram.updates import Update
 from mtbot.channels.telegram.watchdog import Health, Watchdog
 from mtbot.domain.chats import ChatChange
 from mtbot.domain.errors import ChannelError, MtclawError, PollConflict, StorageError, Throttled, TokenRejected
@@ -213,7 +213,7 @@ class Poller:
             raw = json.loads(row.payload)
             if "my_chat_member" in raw:
                 return membership(raw, self._me)
-            update = Update.model_validate(raw, context={"bot": self._transport.bot})
+            update = Update.model_validate(raw)
         except (ValidationError, ValueError) as error:
             _log.error("poll.update_set_aside", bot=row.bot, update=row.update, error=type(error).__name__)
             return None

@@ -10,10 +10,7 @@ from mtbot.channels.telegram.render_split import MAX_UNITS, Entity, Part, split,
 from mtbot.channels.telegram.render_style import EntityType, Styled, clean
 from mtbot.channels.telegram.render_tree import styled
 
-__all__ = ["FILE_FROM_PARTS", "Entity", "EntityType", "Part", "plain", "render", "utf16_len", "wants_file"]
-
-FILE_FROM_PARTS = 5
-"""From so many messages on, a person is better served by a file."""
+__all__ = ["Entity", "EntityType", "Part", "plain", "render", "utf16_len"]
 
 
 def render(markdown: str, limit: int = MAX_UNITS) -> tuple[Part, ...]:
@@ -28,8 +25,3 @@ def render(markdown: str, limit: int = MAX_UNITS) -> tuple[Part, ...]:
 def plain(text: str, limit: int = MAX_UNITS) -> tuple[Part, ...]:
     """The messages that show this text as it is, without any formatting: what to send when a rendering is refused."""
     return split(Styled(clean(text).strip("\n").rstrip()), limit)
-
-
-def wants_file(parts: tuple[Part, ...]) -> bool:
-    """Whether an answer is so long that it should be offered as a file."""
-    return len(parts) >= FILE_FROM_PARTS

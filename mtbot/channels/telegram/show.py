@@ -129,6 +129,12 @@ class TelegramWay:
                 break
         return first
 
+    def prepare(self, item: OutboxItem) -> None:
+        """Build what the first message would wait for, as if ``item`` were sent; nothing is."""
+        (part, *_) = render(str(item.text))
+        self._transport.prepare(_message(item, part, 1, None))
+        self._transport.prepare(SendChatAction(chat_id=int(item.address.chat), action="typing"))
+
     async def _whole(self, item: OutboxItem, text: str) -> bool:
         """A very long answer as a file behind its beginning; False if no file can be sent, so that its parts are."""
         caption = f"The whole answer, {len(text):,} characters, of which you see the beginning above."
@@ -188,16 +194,7 @@ class TelegramWay:
     async def _post(
         self, item: OutboxItem, part: Part, *, quote: int | None, buttons: InlineKeyboardMarkup | None
     ) -> int:
-        method = SendMessage(
-            chat_id=int(item.address.chat),
-            message_thread_id=item.address.thread,
-            text=part.text,
-            entities=_entities(part) or None,
-            reply_parameters=_quote(quote),
-            reply_markup=buttons,
-            disable_notification=item.silent or None,
-            link_preview_options=_NO_PREVIEW,
-        )
+        method = _message(item, part, quote, buttons)
         try:
             sent = await self._transport.call(method)
         except ChannelError as error:
@@ -260,6 +257,19 @@ class TelegramWay:
             )
         except ChannelError:
             return
+
+
+def _message(item: OutboxItem, part: Part, quote: int | None, buttons: InlineKeyboardMarkup | None) -> SendMessage:
+    return SendMessage(
+        chat_id=int(item.address.chat),
+        message_thread_id=item.address.thread,
+        text=part.text,
+        entities=_entities(part) or None,
+        reply_parameters=_quote(quote),
+        reply_markup=buttons,
+        disable_notification=item.silent or None,
+        link_preview_options=_NO_PREVIEW,
+    )
 
 
 def _quote(message: int | None) -> ReplyParameters | None:

@@ -7,15 +7,7 @@ forwards never become an Inbound; an edit becomes one of its own kind, which run
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from aiogram.types import (
-    CallbackQuery,
-    InaccessibleMessage,
-    Message,
-    MessageEntity,
-    Update,
-    User,
-)
-
+from mtbot.channels.telegram.updates import CallbackQuery, Entity, Message, Origin, Update, User
 from mtbot.domain.chats import ChatChange, ChatEvent
 from mtbot.domain.ids import BotName, ChatId, ThreadId
 from mtbot.domain.turn import Actor, ActorKind, Address, Attached, Inbound, InboundKind, SourceRef, SurfaceName
@@ -100,12 +92,9 @@ def _press(query: CallbackQuery, update_id: int, me: Me) -> Inbound | None:
         ref = SourceRef(update_id)
         return Inbound(address, _actor(query.from_user), ref, InboundKind.PRESS, "", press_id=query.id)
     chat = message.chat
-    thread = None
-    if not isinstance(message, InaccessibleMessage):
-        thread = _thread(message)
     surface = SurfaceName.PRIVATE if chat.type == "private" else SurfaceName.GROUP
     return Inbound(
-        Address(surface, me.name, ChatId(chat.id), thread),
+        Address(surface, me.name, ChatId(chat.id), _thread(message)),
         _actor(query.from_user),
         SourceRef(update_id, message.message_id),
         InboundKind.PRESS,
@@ -117,7 +106,9 @@ def _press(query: CallbackQuery, update_id: int, me: Me) -> Inbound | None:
 
 def _message(message: Message, update_id: int, me: Me) -> Inbound | None:
     sender = message.from_user
-    if sender is None or sender.is_bot or message.sender_chat is not None or message.forward_origin is not None:
+    if sender is None or sender.is_bot or message.sender_chat is not None:
+        return None
+    if message.forward_origin is not None or message.forward_date is not None:
         return None
     if message.chat.type not in ("private", "group", "supergroup"):
         return None
@@ -173,7 +164,7 @@ def _unusable(message: Message) -> str:
     return next((words for name, words in _UNUSABLE if getattr(message, name) is not None), "")
 
 
-def _mention(text: str, entities: list[MessageEntity], me: Me) -> tuple[bool, str]:
+def _mention(text: str, entities: list[Entity], me: Me) -> tuple[bool, str]:
     """Whether the bot is mentioned by an entity, and the text without a mention at its start."""
     for entity in entities:
         named = entity.type == "mention" and _slice(text, entity).lower() == f"@{me.username.lower()}"
@@ -183,7 +174,7 @@ def _mention(text: str, entities: list[MessageEntity], me: Me) -> tuple[bool, st
     return False, text
 
 
-def _is_mine(reply: Message, me: Me) -> bool:
+def _is_mine(reply: Origin, me: Me) -> bool:
     return reply.from_user is not None and reply.from_user.id == me.id
 
 
@@ -198,13 +189,13 @@ def _actor(user: User) -> Actor:
     return Actor(ActorKind.TELEGRAM, user.id, user.first_name)
 
 
-def _slice(text: str, entity: MessageEntity) -> str:
+def _slice(text: str, entity: Entity) -> str:
     """The text of an entity; offsets count UTF-16 units."""
     units = text.encode("utf-16-le", "surrogatepass")
     part = units[entity.offset * 2 : (entity.offset + entity.length) * 2]
     return part.decode("utf-16-le", "replace")
 
 
-def _after(text: str, entity: MessageEntity) -> str:
+def _after(text: str, entity: Entity) -> str:
     units = text.encode("utf-16-le", "surrogatepass")
     return units[(entity.offset + entity.length) * 2 :].decode("utf-16-le", "replace")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mtbot.channels.telegram.render import Entity, EntityType, Part, plain, render, utf16_len, wants_file
+from mtbot.channels.telegram.render import Entity, EntityType, Part, plain, render, utf16_len
 from tests.unit.channels.telegram.server_rules import faults
 
 
@@ -168,11 +168,6 @@ def test_a_limit_that_no_message_can_keep_is_an_error(limit: int) -> None:
     """A limit of one could not hold a character of two units."""
     with pytest.raises(ValueError, match="limit must be between 2 and 4096"):
         render("x", limit)
-
-
-def test_an_answer_of_five_messages_is_better_as_a_file() -> None:
-    """The channel offers it then."""
-    assert [wants_file(render("x" * size)) for size in (4 * 4096, 4 * 4096 + 1)] == [False, True]
 
 
 def test_importing_the_renderer_imports_neither_the_parser_nor_aiogram() -> None:

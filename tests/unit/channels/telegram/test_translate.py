@@ -1,9 +1,9 @@
 """Updates as inbounds: who said what where, and what nobody said to the bot."""
 
 import pytest
-from aiogram.types import Update
 
 from mtbot.channels.telegram.translate import Me, membership, translate
+from mtbot.channels.telegram.updates import Update
 from mtbot.domain.chats import ChatChange, ChatEvent
 from mtbot.domain.ids import BotName, ChatId, ThreadId
 from mtbot.domain.turn import Actor, ActorKind, Address, Attached, Inbound, InboundKind, SourceRef, SurfaceName
