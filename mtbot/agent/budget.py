@@ -26,19 +26,22 @@ class Purse:
         self._ledger = ledger
         self._today = today
 
-    async def refusal(self, state: TurnState) -> Refusal | None:
-        """Why nothing more may be spent on this turn, if so. StorageError."""
+    async def refusal(self, state: TurnState, ahead: Usage = Usage()) -> Refusal | None:  # noqa: B008 - frozen
+        """Why nothing more may be spent on this turn, if so. StorageError.
+
+        ``ahead`` is what can be done without and counts as if it were spent already.
+        """
         budgets = self._budgets
-        if budgets.turn.reached(state.spent):
+        if budgets.turn.reached(state.spent + ahead):
             text = (
                 f"I stopped: this request has used its budget of {_cap(budgets.turn, budgets)}. Say if I should go on."
             )
             return Refusal("budget.turn", text)
         if not budgets.reads_the_book:
             return None
-        return _of_the_book(
-            budgets, state.spent, await self._ledger.spent(state.session, state.requester.key, self._today())
-        )
+        spent = await self._ledger.spent(state.session, state.requester.key, self._today())
+        spent = Spent(spent.session, spent.person + ahead, spent.everybody + ahead)
+        return _of_the_book(budgets, state.spent + ahead, spent)
 
     async def pay(self, state: TurnState, usage: Usage) -> None:
         """Enter one answer of the model. StorageError."""

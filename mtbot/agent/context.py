@@ -103,6 +103,14 @@ def whole_turns(history: Sequence[Message], turns: int) -> tuple[Message, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class Past:
+    """What was before a turn: ``notes`` are whole turns that are always shown, ``history`` what there is room for."""
+
+    history: Sequence[Message] = ()
+    notes: Sequence[Message] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
     """How much is sent: ``turns`` of history, and of this turn's first ``squeezed`` entries only what the model needs.
 
@@ -117,16 +125,16 @@ class Window:
         """The window after the model said that it was too much: ``own`` is how many entries the turn has now."""
         return Window(min(self.turns, TIGHT_TURNS), own)
 
-    def assemble(self, system: str, history: Sequence[Message], own: Sequence[Message]) -> tuple[Message, ...]:
+    def assemble(self, system: str, past: Past, own: Sequence[Message]) -> tuple[Message, ...]:
         """The entries of a request, well formed."""
-        past = whole_turns(history, self.turns)
+        shown = whole_turns(past.history, self.turns)
         if self.squeezed:
-            past = tuple(_elided(message) for message in past)
+            shown = tuple(_elided(message) for message in shown)
         before, after = own[: self.squeezed], own[self.squeezed :]
         newest = max((index for index, message in enumerate(before) if message.role is not Role.TOOL), default=0)
         squeezed = [_elided(message) for message in before[:newest]]
         squeezed += [_shortened(message) for message in before[newest:]]
-        return (Message(Role.SYSTEM, system), *mended((*past, *squeezed, *after)))
+        return (Message(Role.SYSTEM, system), *mended((*past.notes, *shown, *squeezed, *after)))
 
 
 def _elided(message: Message) -> Message:

@@ -11,9 +11,12 @@ from typing import Protocol, TypeVar
 
 from mtbot.agent.budget import Purse
 from mtbot.agent.circles import circling
-from mtbot.agent.context import Window
+from mtbot.agent.compaction import Attempt, Part, Reach, longest, request_for, summed_up
+from mtbot.agent.context import Past, Window
 from mtbot.domain.call import Outcome, Status, ToolSpec, Verdict
 from mtbot.domain.errors import ProviderError, ProviderKind
+from mtbot.domain.ids import SessionId
+from mtbot.domain.memory import Summary
 from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
 from mtbot.domain.ports import Names, Provider
 from mtbot.domain.record import Approval, ApprovalState, Via
@@ -43,7 +46,7 @@ _SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Mind:
-    """What the loop needs of a profile at the moment of a step."""
+    """What the loop needs of a profile at the moment of a step; ``sums_at`` as in Reach."""
 
     provider: Provider
     model: str
@@ -53,6 +56,7 @@ class Mind:
     max_steps: int
     turns: int
     purse: Purse
+    sums_at: int = 0
 
 
 class CallGate(Protocol):
@@ -74,8 +78,23 @@ class Agent:
         self._gate = gate
         self._mind = mind
         self._names = names
+        self.too_long: Callable[[SessionId], None] = lambda _session: None
+        """Is told of a conversation that a model found too long."""
 
-    async def advance(self, state: TurnState, history: Sequence[Message], keep: Callable[[TurnState], None]) -> TurnEnd:
+    def reach(self, address: Address) -> Reach:
+        """How much of a conversation is shown there as it is."""
+        mind = self._mind(address)
+        return Reach(mind.turns, mind.sums_at)
+
+    async def sum_up(self, state: TurnState, before: Summary | None, entries: Sequence[Message], part: Part) -> Attempt:
+        """A summary of ``entries``, which are ``part`` of the turn's conversation, on top of the one before. StorageError."""
+        mind = self._mind(state.address)
+        replaced = part.size + (len(before.text.encode()) if before is not None else 0)
+        length = longest(self.reach(state.address), replaced)
+        request = request_for(mind.model, before, entries, min(mind.sums_at, replaced), length)
+        return await summed_up((mind.provider, request), mind.purse, state, length)
+
+    async def advance(self, state: TurnState, past: Past, keep: Callable[[TurnState], None]) -> TurnEnd:
         """Go on with a turn until its next end. ``keep`` is told every new state, so that a cancelled turn is not lost."""
         mind = self._mind(state.address)
         window = Window(mind.turns)
@@ -95,7 +114,7 @@ class Agent:
             if refusal is not None:
                 return Failed(state, refusal.code, refusal.text)
             try:
-                answer, window = await self._ask(mind, window, history, state)
+                answer, window = await self._ask(mind, window, past, state)
             except ProviderError as error:
                 return Failed(state, f"model.{error.kind}", sentence(error))
             await mind.purse.pay(state, answer.usage)
@@ -114,7 +133,7 @@ class Agent:
         self,
         state: TurnState,
         approval: Approval,
-        history: Sequence[Message],
+        past: Past,
         keep: Callable[[TurnState], None],
         ran: Outcome | None = None,
     ) -> TurnEnd:
@@ -136,7 +155,7 @@ class Agent:
             return Reply(close_open_calls(state).say(Message(Role.ASSISTANT, STOPPED_HERE)), "")
         if approval.state is ApprovalState.DENIED and not surface(state.address.surface).attended:
             return _closed(state, approval)
-        return await self.advance(state, history, keep)
+        return await self.advance(state, past, keep)
 
     async def _calls(self, state: TurnState, keep: Callable[[TurnState], None]) -> TurnState | Parked:
         while state.open_calls:
@@ -155,20 +174,19 @@ class Agent:
             keep(close_open_calls(self._answered(state, stopped.done)))
             raise asyncio.CancelledError from None
 
-    async def _ask(
-        self, mind: Mind, window: Window, history: Sequence[Message], state: TurnState
-    ) -> tuple[ModelAnswer, Window]:
+    async def _ask(self, mind: Mind, window: Window, past: Past, state: TurnState) -> tuple[ModelAnswer, Window]:
         """One answer; a context that is too long is mended once."""
         try:
-            return await self._complete(mind, window, history, state), window
+            return await self._complete(mind, window, past, state), window
         except ProviderError as error:
             if error.kind is not ProviderKind.CONTEXT or window.squeezed:
                 raise
+        self.too_long(state.session)
         tight = window.tighter(len(state.messages))
-        return await self._complete(mind, tight, history, state), tight
+        return await self._complete(mind, tight, past, state), tight
 
-    async def _complete(self, mind: Mind, window: Window, history: Sequence[Message], state: TurnState) -> ModelAnswer:
-        messages = window.assemble(mind.system, history, state.messages)
+    async def _complete(self, mind: Mind, window: Window, past: Past, state: TurnState) -> ModelAnswer:
+        messages = window.assemble(mind.system, past, state.messages)
         return await mind.provider.complete(ModelRequest(mind.model, messages, mind.tools, mind.temperature))
 
     def _answered(self, state: TurnState, done: Done) -> TurnState:

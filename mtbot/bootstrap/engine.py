@@ -282,7 +282,7 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     gate.jobs.written, gate.jobs.name = runner.tail, names.job
     turns = Turns(
         Agent(Listed(gate, lambda: office.loaded.people, loaded.redactor), profiles.mind, names),
-        TurnStores(stores.history, stores.consents, stores.leases, stores.inbox, stores.host_runs),
+        TurnStores(stores.history, stores.consents, stores.leases, stores.inbox, stores.host_runs, stores.memories),
         TurnFrame(
             loaded.clock,
             names,
@@ -291,6 +291,7 @@ def build_engine(office: Office, runner: Runner) -> Engine:
             str(office.db.instance),
             _history_turns(profiles),
             lambda address: profiles.attended(address),  # noqa: PLW0108 - it is set anew where nobody is there
+            board,
         ),
     )
     lanes = Lanes(turns.step, SLOTS)

@@ -17,6 +17,7 @@ from mtbot.bootstrap.system import short_host, system_name, user_name
 from mtbot.bootstrap.trash import bin_of
 from mtbot.config.compile import compile_rules
 from mtbot.config.regular_file import NotReadable, read_regular
+from mtbot.config.service import AgentSettings
 from mtbot.config.settings import ModelRef, Profile
 from mtbot.config.tools import JobsSettings
 from mtbot.domain.errors import StorageError
@@ -24,10 +25,11 @@ from mtbot.domain.job import JobLimits
 from mtbot.domain.ports import Provider, Tool, World
 from mtbot.domain.process import Account, Children
 from mtbot.domain.record import OutboxItem
-from mtbot.domain.spending import Ledger
+from mtbot.domain.spending import CHARACTERS_PER_TOKEN, Ledger
 from mtbot.domain.turn import Address, SurfaceName, surface
 from mtbot.gate.facts import Surroundings
 from mtbot.gate.gate import GateProfile
+from mtbot.gateway.memory import HISTORY_BYTES
 from mtbot.policy.ruleset import Mode, RuleSet
 from mtbot.policy.sensitive import is_sensitive
 from mtbot.processes.containment import Guard
@@ -123,6 +125,11 @@ def _purse_of(kit: Kit) -> Purse:
     return Purse(kit.loaded.settings.budgets.caps, kit.ledger, lambda: clock.date(clock.now_ms()))
 
 
+def _sums_at(agent: AgentSettings) -> int:
+    """Bytes of a conversation from which on older turns are summed up; what is shown is bounded in any case."""
+    return min(int(agent.context_tokens * agent.sum_up_at) * CHARACTERS_PER_TOKEN, HISTORY_BYTES)
+
+
 async def _nowhere(_item: OutboxItem) -> None:
     raise StorageError("there is no way into a chat here")
 
@@ -208,6 +215,7 @@ class Profiles:
             max_steps=agent.max_iterations,
             turns=agent.max_history_turns,
             purse=self._purse,
+            sums_at=_sums_at(agent),
         )
 
     def _build_all(self, kit: Kit) -> tuple[dict[str | None, BuiltProfile], tuple[str, ...]]:

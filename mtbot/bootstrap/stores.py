@@ -16,6 +16,7 @@ from mtbot.storage.host_runs import HostRunStore
 from mtbot.storage.inbox import InboxStore
 from mtbot.storage.leases import LeaseStore
 from mtbot.storage.maintenance import Maintenance
+from mtbot.storage.memory import MemoryStore
 from mtbot.storage.outbox import OutboxStore
 from mtbot.storage.pairing import PairingStore
 from mtbot.storage.senders import SenderStore
@@ -40,6 +41,7 @@ class Stores:
     pairings: PairingStore
     senders: SenderStore
     spending: SpendingStore
+    memories: MemoryStore
     host_runs: HostRunStore
 
 
@@ -61,6 +63,7 @@ def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
         pairings=PairingStore(db),
         senders=SenderStore(db),
         spending=SpendingStore(db),
+        memories=MemoryStore(db),
         host_runs=HostRunStore(db, chain, consents, mask),
     )
 

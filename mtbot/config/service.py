@@ -53,6 +53,14 @@ class AgentSettings(Section):
     )
     max_iterations: Annotated[int, whole(1, 100)] = key(20, says="Model calls that one turn may take.")
     max_history_turns: Annotated[int, whole(2, 1000)] = key(40, says="Earlier turns that the model is shown.")
+    context_tokens: Annotated[int, whole(1000, 100_000_000)] = key(
+        128_000, says="Tokens that the model takes at once, as its maker says; a rough count is made by length."
+    )
+    sum_up_at: Annotated[float, number(0, 0.9)] = key(
+        0.5,
+        says="Share of context_tokens from which on a chat's older turns, and those beyond max_history_turns, give way to a "
+        "summary that the model makes; 0 drops them without one.",
+    )
     workspace: FilePath = key(
         "~/mtclaw-workspace", says="Directory that commands start in and file tools are confined to."
     )

@@ -11,6 +11,9 @@ from mtbot.domain.turn import Usage
 
 MILLION = 1_000_000
 
+CHARACTERS_PER_TOKEN = 4
+"""A common rule of thumb for English text; code and other languages take more tokens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Price:

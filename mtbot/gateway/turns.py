@@ -7,20 +7,20 @@ person hears of it.
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import structlog
 
 from mtbot.agent.loop import Agent, close_open_calls
-from mtbot.domain.call import UNTRUSTED
 from mtbot.domain.errors import MtclawError, NoSuchApproval, StorageError
 from mtbot.domain.host_run import HostRuns, Ran
 from mtbot.domain.ids import BotName, SessionId
 from mtbot.domain.jobs import JobEnd, RunEnd
+from mtbot.domain.live import Live, Unwatched
+from mtbot.domain.memory import Memories, from_outside
 from mtbot.domain.ports import Clock, Consents, History, Inbox, Leases, Masker, Names, Signs, TurnFlush
-from mtbot.domain.received import RECEIVED
 from mtbot.domain.record import Approval, ApprovalState, CronStatus, OutboxItem, OutKind, Ruling, Via
 from mtbot.domain.turn import (
     Address,
@@ -38,12 +38,12 @@ from mtbot.gateway.jobs import Finished, JobDesk, NoJobs
 from mtbot.gateway.lanes import Item, Rest, Resume
 from mtbot.gateway.leases import Leasing
 from mtbot.gateway.leaving import items_of
+from mtbot.gateway.memory import MemoryFrame, Recall
 from mtbot.redaction.display import display
 from mtbot.redaction.structured import masked_message
 
 STOPPED = "(stopped by the person)"
 SHUT_DOWN = "I was shut down in the middle of this. What had run is above; ask again if it is still wanted."
-HISTORY_BYTES = 262_144
 CANCELED = "canceled"
 """The reason of a request whose asker went away: there is nobody to tell."""
 
@@ -60,6 +60,7 @@ class TurnStores:
     leases: Leases
     inbox: Inbox
     host_runs: HostRuns
+    memories: Memories
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class TurnFrame:
     holder: str
     history_turns: Callable[[SessionId], int]
     attended: Callable[[Address], bool]
+    live: Live = Unwatched()
 
 
 class Turns:
@@ -87,6 +89,9 @@ class Turns:
         self._frame = frame
         self._watchers: dict[SessionId, Callable[[Finished], None]] = {}
         self._working: dict[SessionId, list[TurnState]] = {}
+        around = MemoryFrame(frame.clock, frame.masker, frame.live)
+        self._recall = Recall(agent, stores.history, stores.memories, around, frame.history_turns)
+        self._recall.wake = lambda: self.wake()  # noqa: PLW0108 - it is set later
         self.leasing = Leasing(stores.leases, frame.holder, frame.clock)
         self.wake: Callable[[], None] = lambda: None
         self.jobs: JobDesk = NoJobs()
@@ -164,14 +169,13 @@ class Turns:
         frame, state = self._frame, self._fresh(inbound)
         kept.append(state)
         await self._take(inbound)
-        session = inbound.address.session
-        history = await self._history(session)
-        # what came from outside in an earlier turn is still before the model's eyes
-        state = replace(state, tainted=any(map(_from_outside, (*history, *state.messages))))
-        kept.append(state)
         frame.signs.working(state.address)
         try:
-            return await self._settle(await self._agent.advance(state, history, kept.append))
+            state, past = await self._recall.begin(state)
+            # what came from outside in an earlier turn is still before the model's eyes
+            state = replace(state, tainted=any(map(from_outside, (*past.notes, *past.history, *state.messages))))
+            kept.append(state)
+            return await self._settle(await self._agent.advance(state, past, kept.append))
         finally:
             frame.signs.resting(state.address)
 
@@ -192,25 +196,17 @@ class Turns:
         session = state.session
         if state.address.job:
             self.jobs.resumed(state)
-        history = await self._history(session)
+        past = await self._recall.past(session)
         # while it waited, a job may have ended and left what it read before the model's eyes
-        state = replace(state, tainted=state.tainted or any(map(_from_outside, history)))
+        state = replace(state, tainted=state.tainted or any(map(from_outside, (*past.notes, *past.history))))
         kept.append(state)
         frame.signs.working(state.address)
         try:
             outcome = None if ran is None else ran.outcome
-            end = await self._agent.resume(state, approval, history, kept.append, outcome)
+            end = await self._agent.resume(state, approval, past, kept.append, outcome)
             return await self._settle(end, approval)
         finally:
             frame.signs.resting(state.address)
-
-    async def _history(self, session: SessionId) -> Sequence[Message]:
-        """What was said before, the masks of which may be no more written back than those of today."""
-        history = await self._stores.history.load(session, self._frame.history_turns(session), HISTORY_BYTES)
-        for message in history:
-            if message.role is Role.TOOL:
-                self._frame.masker.recall(message.content)
-        return history
 
     async def _is_unused(self, item: Resume) -> bool:
         """Whether a parked turn waits for this very request, and it is ruled on: a late second call finds neither."""
@@ -337,12 +333,6 @@ async def _whole(work: Coroutine[None, None, _T]) -> _T:
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.wait([task])
     return task.result()
-
-
-def _from_outside(message: Message) -> bool:
-    """Whether an entry holds, or points to, text that nobody here wrote."""
-    mark = {Role.TOOL: UNTRUSTED, Role.ASSISTANT: UNTRUSTED, Role.USER: RECEIVED}.get(message.role)
-    return mark is not None and mark in message.content
 
 
 def _taken_back(ruling: Ruling) -> Ruling:

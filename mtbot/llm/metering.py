@@ -8,11 +8,8 @@ from dataclasses import replace
 
 from mtbot.domain.model import ModelAnswer, ModelRequest
 from mtbot.domain.ports import Provider
-from mtbot.domain.spending import Price
+from mtbot.domain.spending import CHARACTERS_PER_TOKEN, Price
 from mtbot.domain.turn import Message, Usage
-
-CHARACTERS_PER_TOKEN = 4
-"""A common rule of thumb for English text; code and other languages take more tokens."""
 
 
 class Metered:

@@ -15,6 +15,7 @@ from mtbot.storage.columns import ensure_session, queue
 from mtbot.storage.cron_runs import close_run
 from mtbot.storage.engine import Database
 from mtbot.storage.inbox import closing
+from mtbot.storage.memory_tables import SummaryRow
 from mtbot.storage.tables import (
     OPEN_OUTBOX,
     ApprovalRow,
@@ -40,7 +41,7 @@ class HistoryStore:
     async def load(self, session: SessionId, turns: int, max_bytes: int) -> tuple[Message, ...]:
         """The last whole turns, well formed: starts with USER, every call answered by position, within the limits.
 
-        StorageError only when the database cannot be read; rows that make no sense are passed over.
+        What its summary stands for is left out. StorageError only when the database cannot be read; rows that make no sense are passed over.
         """
         entries = await self._db.read(lambda look: _newest(look, session, turns, max_bytes))
         return window(entries, turns, max_bytes)
@@ -112,19 +113,20 @@ class HistoryStore:
         statement = select(MessageRow).where(MessageRow.session == session, col(MessageRow.seq) > after)
         ordered = statement.order_by(col(MessageRow.seq)).limit(limit)
         rows = await self._db.read(lambda look: look.exec(ordered).all())
-        return tuple((row.seq, message) for row in rows if (message := _message(row)) is not None)
+        return tuple((row.seq, message) for row in rows if (message := message_of(row)) is not None)
 
 
 def _newest(look: Session, session: SessionId, turns: int, max_bytes: int) -> list[Entry]:
     """Enough of the newest entries, oldest first: fetched in steps that widen until they hold what may be needed."""
     entries: list[Entry] = []
     step, before = _ROWS_PER_TURN * turns, None
+    after = look.scalar(select(SummaryRow.through).where(SummaryRow.session == session)) or 0
     for _ in range(_WIDENINGS):
-        statement = select(MessageRow).where(MessageRow.session == session)
+        statement = select(MessageRow).where(MessageRow.session == session, col(MessageRow.seq) > after)
         if before is not None:
             statement = statement.where(col(MessageRow.seq) < before)
         rows = look.exec(statement.order_by(col(MessageRow.seq).desc()).limit(step)).all()
-        entries.extend((row.turn, message) for row in rows if (message := _message(row)) is not None)
+        entries.extend((row.turn, message) for row in rows if (message := message_of(row)) is not None)
         begun = len({turn for turn, _ in entries})
         if len(rows) < step or begun > turns or (begun > 1 and weight([one for _, one in entries]) > max_bytes):
             break
@@ -146,7 +148,7 @@ def _row(session: str, seq: int, flush: TurnFlush, message: Message, now_ms: int
     )
 
 
-def _message(row: MessageRow) -> Message | None:
+def message_of(row: MessageRow) -> Message | None:
     """The entry of a row; None if it is none, and without its calls if they cannot be read."""
     try:
         role = Role(row.role)

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 
 from mtbot.agent.budget import Purse
+from mtbot.agent.context import Past
 from mtbot.agent.loop import Agent, Mind
 from mtbot.domain.call import Decision, Outcome, Risk, Stage, Status, ToolDefault, ToolSpec, Verdict
 from mtbot.domain.errors import ProviderError
@@ -141,11 +142,11 @@ class Scene:
 
     async def advance(self, state: TurnState, history: Sequence[Message] = ()) -> TurnEnd:
         """One step."""
-        return await self.agent.advance(state, history, self.kept.append)
+        return await self.agent.advance(state, Past(history), self.kept.append)
 
     async def resume(self, state: TurnState, approval: Approval) -> TurnEnd:
         """One step after a ruling."""
-        return await self.agent.resume(state, approval, (), self.kept.append)
+        return await self.agent.resume(state, approval, Past(), self.kept.append)
 
 
 def scene(*script: Step, gate: Sequence[Judged] = (), max_steps: int = 20) -> Scene:

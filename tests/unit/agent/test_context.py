@@ -12,6 +12,7 @@ from mtbot.agent.context import (
     LOST,
     SHORT,
     TIGHT_TURNS,
+    Past,
     Persona,
     Window,
     mended,
@@ -143,7 +144,7 @@ ENTRIES = st.one_of(
 def test_no_request_ever_holds_half_a_pair(entries: list[Message], turns: int, squeezed: int) -> None:
     """Whatever lies in the history, and however tight the window is."""
     cut = len(entries) // 2
-    sent = Window(turns, squeezed).assemble("system", entries[:cut], entries[cut:])
+    sent = Window(turns, squeezed).assemble("system", Past(entries[:cut]), entries[cut:])
     assert sent[0] == Message(Role.SYSTEM, "system")
     expected: list[CallId] = []
     for message in sent[1:]:
@@ -175,7 +176,7 @@ class TestWindow:
     def test_an_open_window_sends_everything(self) -> None:
         """The turns of history, then the turn itself."""
         own = (user("now"), says("", "a"), result("x" * 9000, "a"))
-        sent = Window(2).assemble("system", self.HISTORY, own)
+        sent = Window(2).assemble("system", Past(self.HISTORY), own)
         assert sent == (Message(Role.SYSTEM, "system"), *self.HISTORY[12:], *own)
 
     def test_a_tight_window_keeps_what_the_model_has_not_seen(self) -> None:
@@ -191,7 +192,7 @@ class TestWindow:
         tight = Window(40).tighter(len(own))
         assert tight == Window(TIGHT_TURNS, 6)
         later = (says("", "d"), result("later " * 2000, "d"))
-        sent = tight.assemble("system", self.HISTORY, (*own, *later))
+        sent = tight.assemble("system", Past(self.HISTORY), (*own, *later))
         past, turn = sent[1:13], sent[13:]
         assert [message.content for message in past if message.role is Role.TOOL] == [ELIDED] * TIGHT_TURNS
         text = "new b " * 2000
@@ -214,8 +215,8 @@ class TestWindow:
         """Leaving them out would save nothing; what fits is not shortened."""
         history = (user(), says("", "a"), result("ok", "a"))
         own = (user(), says("", "b"), result("x" * SHORT, "b"))
-        assert Window(4, 3).assemble("s", history, own)[1:] == (*history, *own)
+        assert Window(4, 3).assemble("s", Past(history), own)[1:] == (*history, *own)
 
     def test_a_tight_window_before_any_call_is_the_turn_itself(self) -> None:
         """There is nothing to leave out but history."""
-        assert Window(4, 1).assemble("s", (), (user("long"),))[1:] == (user("long"),)
+        assert Window(4, 1).assemble("s", Past(), (user("long"),))[1:] == (user("long"),)

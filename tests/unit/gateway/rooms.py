@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field, replace
 
+from mtbot.agent.budget import Purse
 from mtbot.agent.loop import Agent, Mind
 from mtbot.domain.errors import ProviderError
 from mtbot.domain.ids import ApprovalId, BotName, Digest
@@ -62,13 +63,15 @@ class Room:
     names: Names = field(default_factory=Names)
     signs: Signs = field(default_factory=Signs)
     ends: list[Finished] = field(default_factory=list)
+    sums_at: int = 0
+    purse: Purse = field(default_factory=free_purse)
 
     def __post_init__(self) -> None:
-        mind = Mind(self.model, "sim-1", None, (EXEC,), "You are mtclaw.", 20, 40, free_purse())
+        mind = Mind(self.model, "sim-1", None, (EXEC,), "You are mtclaw.", 20, 40, self.purse, self.sums_at)
         stores = self.office.stores
         self.turns = Turns(
             Agent(self.gate, lambda _address: mind, self.names),
-            TurnStores(stores.history, stores.consents, stores.leases, stores.inbox, stores.host_runs),
+            TurnStores(stores.history, stores.consents, stores.leases, stores.inbox, stores.host_runs, stores.memories),
             TurnFrame(
                 self.office.clock, self.names, REDACTOR, self.signs, "me", lambda _session: 40, lambda _address: True
             ),

@@ -4,9 +4,11 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from mtbot.domain.call import UNTRUSTED, Outcome, Status
+from mtbot.agent.context import mended
+from mtbot.domain.call import Outcome, Status
 from mtbot.domain.ids import BotName, CallId, SafeText
 from mtbot.domain.job import Job, JobId, Killed
+from mtbot.domain.memory import from_outside
 from mtbot.domain.ports import TurnFlush
 from mtbot.domain.turn import Inbound, InboundKind, SourceRef
 from mtbot.gateway.background import JobDesk, fenced
@@ -129,9 +131,12 @@ async def test_the_report_and_the_note_are_one_write() -> None:
     shown = str(item.text)
     assert shown.startswith("Job J3XA ended: exit 3 · 41 s\n```\nsh `job`.sh\n```\n````\nkey ‹secret:")
     assert shown.endswith("\n```\nlast\n````")
-    assert [message.role.value for message in flush.messages] == ["user", "assistant"]
-    assert "swordfish9" not in flush.messages[1].content
-    assert "The background job J3XA ended by now: exit 3 · 41 s." in flush.messages[1].content
+    assert [message.role.value for message in flush.messages] == ["user", "assistant", "tool", "assistant"]
+    assert mended(flush.messages) == flush.messages
+    told = [message.content for message in flush.messages if "last" in message.content]
+    assert told == [flush.messages[2].content]
+    assert "swordfish9" not in told[0]
+    assert told[0].startswith("The background job J3XA ended by now: exit 3 · 41 s.")
     assert (flush.turn, flush.address, woken) == ("job-c1", PRIVATE, [True])
 
 
@@ -142,7 +147,7 @@ async def test_what_came_from_outside_stays_marked() -> None:
     assert job.outcome is not None
     await desk(Book([]), history).report(replace(job, outcome=replace(job.outcome, tainted=True)))
     await desk(Book([]), history).report(job)
-    marked = [any(UNTRUSTED in message.content for message in flush.messages) for flush in history.flushed]
+    marked = [any(map(from_outside, flush.messages)) for flush in history.flushed]
     assert marked == [True, False]
 
 
@@ -159,7 +164,7 @@ async def test_who_is_no_longer_listed_is_told_nothing() -> None:
     history = History()
     nobody = People({}, None, {BotName("ops"): BotPeople(frozenset())})
     await desk(Book([]), history, nobody).report(over())
-    assert [(flush.items, len(flush.messages)) for flush in history.flushed] == [((), 2)]
+    assert [(flush.items, len(flush.messages)) for flush in history.flushed] == [((), 4)]
 
 
 def test_a_block_holds_whatever_is_in_it() -> None:

@@ -1,0 +1,92 @@
+"""What a conversation keeps beside its entries: a summary of what is not shown any more, and what people pinned.
+
+A summary is made of what people, a model and tools said, and a model words it: it is data, whatever it says.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from mtbot.domain.call import UNTRUSTED
+from mtbot.domain.ids import SafeText, SessionId
+from mtbot.domain.received import RECEIVED
+from mtbot.domain.record import OutboxItem
+from mtbot.domain.turn import Actor, Address, Message, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What stands for the entries up to number ``through``: ``text`` is masked, ``turns`` counts what went into it.
+
+    ``tainted``: something of it came from outside, and that never ends by summing up once more.
+    """
+
+    text: str
+    through: int
+    turns: int
+    tainted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A note that ``by`` wants kept; ``text`` is masked. ``number`` is the smallest that was free."""
+
+    number: int
+    text: str
+    by: Actor
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSize:
+    """A stored turn: the numbers of its first and last entry, and how many bytes of a model's input it is."""
+
+    first: int
+    last: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Keeps:
+    """Everything that is kept; ``turns`` are those behind the summary, oldest first."""
+
+    summary: Summary | None = None
+    pins: tuple[Pin, ...] = ()
+    turns: tuple[TurnSize, ...] = ()
+
+
+class Memories(Protocol):
+    """Where it is kept; all of it goes with its conversation."""
+
+    async def look(self, session: SessionId) -> Keeps:
+        """What is kept of a conversation. StorageError."""
+        ...
+
+    async def entries(self, session: SessionId, first: int, last: int) -> tuple[Message, ...]:
+        """The entries of those numbers, as they are stored. StorageError."""
+        ...
+
+    async def sum_up(self, session: SessionId, summary: Summary, notice: OutboxItem | None, now_ms: int) -> bool:
+        """Put ``summary`` in the place of the one before, and queue the notice, in one transaction. StorageError.
+
+        False, and nothing is written, if the conversation is gone or has a summary that reaches as far already.
+        """
+        ...
+
+    async def pin(self, address: Address, text: SafeText, by: Actor, most: int, now_ms: int) -> int | None:
+        """Keep a note; its number, None if there are ``most`` already. StorageError."""
+        ...
+
+    async def unpin(self, session: SessionId, number: int) -> bool:
+        """Drop a note; whether there was one. StorageError."""
+        ...
+
+
+def from_outside(message: Message) -> bool:
+    """Whether an entry holds, or points to, text that nobody here wrote."""
+    mark = {Role.TOOL: UNTRUSTED, Role.ASSISTANT: UNTRUSTED, Role.USER: RECEIVED}.get(message.role)
+    return mark is not None and mark in message.content
+
+
+def tainted_by(before: Summary | None, entries: Sequence[Message]) -> bool:
+    """Whether a summary of ``entries``, on top of the one before, has something from outside in it."""
+    return (before is not None and before.tainted) or any(map(from_outside, entries))
