@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from sqlalchemy import delete, func, update
+from sqlalchemy import bindparam, delete, func, update
 from sqlmodel import Session, col, select
 
 from mtbot.audit import storable
@@ -32,6 +32,23 @@ _ROWS_PER_TURN = 8
 _WIDENINGS = 5
 
 
+_SPENT = (
+    update(SessionRow)
+    .where(col(SessionRow.id) == bindparam("session"))
+    .values(
+        prompt_tokens=col(SessionRow.prompt_tokens) + bindparam("prompt"),
+        completion_tokens=col(SessionRow.completion_tokens) + bindparam("completion"),
+        cost=col(SessionRow.cost) + bindparam("cost"),
+        turn_prompt=bindparam("prompt"),
+        turn_completion=bindparam("completion"),
+        turn_cost=bindparam("cost"),
+        updated_ms=bindparam("now_ms"),
+    )
+)
+_UNSEEN = {"synchronize_session": False}
+"""Objects that were loaded keep what they were loaded with: nobody looks at them again."""
+
+
 class HistoryStore:
     """Implements History, and what ``sessions list|show|rm`` need. The content of messages is masked already."""
 
@@ -53,17 +70,13 @@ class HistoryStore:
         """
 
         def work(session: Session) -> None:
-            row = ensure_session(session, flush.address, now_ms)
-            session.refresh(row, with_for_update=True)
-            row.prompt_tokens += flush.usage.prompt
-            row.completion_tokens += flush.usage.completion
-            row.cost += flush.usage.cost
-            row.turn_prompt, row.turn_completion = flush.usage.prompt, flush.usage.completion
-            row.turn_cost = flush.usage.cost
-            row.updated_ms = now_ms
-            last = session.scalar(select(func.max(MessageRow.seq)).where(MessageRow.session == row.id)) or 0
+            name, usage = ensure_session(session, flush.address, now_ms).id, flush.usage
+            spent = {"prompt": usage.prompt, "completion": usage.completion, "cost": usage.cost}
+            # it also locks the session's row, so that no other process numbers messages meanwhile
+            session.execute(_SPENT, {"session": name, "now_ms": now_ms, **spent}, execution_options=_UNSEEN)
+            last = session.scalar(select(func.max(MessageRow.seq)).where(MessageRow.session == name)) or 0
             session.add_all(
-                _row(row.id, last + place, flush, message, now_ms) for place, message in enumerate(flush.messages, 1)
+                _row(name, last + place, flush, message, now_ms) for place, message in enumerate(flush.messages, 1)
             )
             queue(session, self._db.seal, flush.items, now_ms)
             session.execute(delete(ParkedRow).where(col(ParkedRow.turn) == flush.turn))

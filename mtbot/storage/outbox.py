@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import func, update
+from sqlalchemy import bindparam, func, update
 from sqlmodel import Session, col, select
 
 from mtbot.audit import storable
@@ -11,6 +11,27 @@ from mtbot.storage.columns import Mask, queue, unqueue
 from mtbot.storage.engine import Database
 from mtbot.storage.instance import Instance, provably_dead
 from mtbot.storage.tables import OPEN_OUTBOX, ApprovalRow, OutboxState, OutboxTable
+
+# built once: putting it together takes longer than running it, and it runs several times in every turn
+_HEADS = (
+    select(func.min(OutboxTable.id))
+    .where(col(OutboxTable.state).in_(OPEN_OUTBOX), col(OutboxTable.surface).in_(bindparam("surfaces", expanding=True)))
+    .group_by(col(OutboxTable.surface), col(OutboxTable.bot), col(OutboxTable.chat), col(OutboxTable.label))
+)
+_NEXT = (
+    select(OutboxTable)
+    .where(col(OutboxTable.id).in_(_HEADS), OutboxTable.state == OutboxState.QUEUED)
+    .where(col(OutboxTable.due_ms) <= bindparam("now_ms"))
+    .order_by(col(OutboxTable.id))
+    .limit(bindparam("most"))
+)
+_CLAIM = (
+    update(OutboxTable)
+    .where(col(OutboxTable.id) == bindparam("row"), col(OutboxTable.state) == OutboxState.QUEUED)
+    .values(state=OutboxState.SENDING, sender=bindparam("by"))
+    .returning(col(OutboxTable.id))
+    .execution_options(synchronize_session=False)
+)
 
 
 class OutboxStore:
@@ -30,31 +51,14 @@ class OutboxStore:
         A row that waits or is being sent holds up those behind it, so that a chat reads in order.
         SealError, StorageError.
         """
-        place = (OutboxTable.surface, OutboxTable.bot, OutboxTable.chat, OutboxTable.label)
-        heads = (
-            select(func.min(OutboxTable.id))
-            .where(col(OutboxTable.state).in_(OPEN_OUTBOX), col(OutboxTable.surface).in_(surfaces))
-            .group_by(*(col(one) for one in place))
-        )
-        statement = (
-            select(OutboxTable)
-            .where(col(OutboxTable.id).in_(heads), OutboxTable.state == OutboxState.QUEUED)
-            .where(col(OutboxTable.due_ms) <= now_ms)
-            .order_by(col(OutboxTable.id))
-            .limit(limit)
-        )
-        rows = await self._db.read(lambda session: session.exec(statement).all())
+        given = {"surfaces": list(surfaces), "now_ms": now_ms, "most": limit}
+        rows = await self._db.read(lambda session: session.scalars(_NEXT, given).all())
         return tuple(unqueue(row, self._db.seal, self._mask) for row in rows)
 
     async def claim(self, row: int) -> bool:
         """Mark a row as being sent, so that a crash in between leaves it ambiguous and not repeated; False if taken."""
-        statement = (
-            update(OutboxTable)
-            .where(col(OutboxTable.id) == row, col(OutboxTable.state) == OutboxState.QUEUED)
-            .values(state=OutboxState.SENDING, sender=str(self._db.instance))
-            .returning(col(OutboxTable.id))
-        )
-        return await self._db.write(lambda session: session.execute(statement).first() is not None)
+        given = {"row": row, "by": str(self._db.instance)}
+        return await self._db.write(lambda session: session.execute(_CLAIM, given).first() is not None)
 
     async def sent(self, row: int, message: int | None) -> None:
         """Delivered: wipe the payload; a card's message id goes to its approval. StorageError."""
