@@ -8,6 +8,7 @@ from mtbot.domain.turn import Inbound
 from mtbot.gateway.background import JobDesk
 from mtbot.gateway.commands import About, Commands, CommandStores
 from mtbot.gateway.conversations import ConversationCommands, Models
+from mtbot.gateway.pins import PinDesk
 from mtbot.gateway.usage import UsageReport
 from mtbot.policy.people import People
 
@@ -23,7 +24,7 @@ def commands_of(engine: Engine, about: Callable[[Inbound], About]) -> Commands:
         agent = engine.profiles.of(inbound.address).settings.agent
         return Models(agent.model, tuple(agent.fallback_models), short_host())
 
-    kept = CommandStores(stores.history, stores.consents, stores.inbox)
+    kept = CommandStores(stores.history, stores.consents, stores.inbox, stores.memories)
     commands = Commands(engine.desk, engine.lanes, kept, people, about, clock)
     commands.doing, commands.outward = engine.turns.doing, engine.places.outward
     commands.usage = UsageReport(stores.spending, lambda: engine.loaded.settings.budgets.caps, clock, clock.date).of
@@ -31,5 +32,6 @@ def commands_of(engine: Engine, about: Callable[[Inbound], About]) -> Commands:
     jobs.wake, engine.jobs.report = engine.wake, jobs.report
     commands.jobs = jobs
     commands.add(*jobs.table)
+    commands.add(*PinDesk(stores.memories, clock, engine.loaded.redactor).table)
     commands.add(*ConversationCommands(stores.history, stores.inbox, engine.lanes, people, models, clock).table)
     return commands

@@ -51,7 +51,7 @@ async def _list(frame: Frame, limit: int) -> None:
 @click.argument("session", metavar="ID")
 @click.pass_obj
 def show(frame: Frame, session: str) -> None:
-    """One conversation, message by message."""
+    """One conversation, message by message, with what was pinned and the summary that the model is shown."""
     asyncio.run(_show(frame, SessionId(session)))
 
 
@@ -65,6 +65,12 @@ async def _show(frame: Frame, session: SessionId) -> None:
             raise StateError(f"there is no session {session}", hint="`mtclaw sessions list` lists them")
         zone = office.loaded.settings.zone
         text_out(f"{session}: {summary.messages} messages, updated {moment(summary.updated_ms, zone)}")
+        kept = await office.stores.memories.look(session)
+        for pin in kept.pins:
+            text_out(f"[pinned {pin.number}] {pin.text}")
+        if kept.summary is not None:
+            outside = ", some of it from outside" if kept.summary.tainted else ""
+            text_out(f"[summary of 1 to {kept.summary.through}{outside}] {kept.summary.text}")
         after = 0
         while page := await office.stores.history.messages(session, after):
             for number, message in page:

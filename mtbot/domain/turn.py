@@ -155,7 +155,8 @@ class Inbound:
     ``addressed``: whether it was meant for the bot (a group without mention: False). ``quoted``: the id of the message
     it replies to. COMMAND: ``command`` is the word without slash, ``text`` the rest. PRESS: ``press_token`` is what the
     button carried, ``press_id`` what the channel needs to answer it. EDIT: ``text`` is what a message says now.
-    ``files`` came with it, ``album`` names the message group that it is a part of, ``unusable`` says in words what it
+    ``own_words``: what the message says that it replies to, if the same person wrote it; empty if somebody else did,
+    None where there is no such text. ``files`` came with it, ``album`` names the message group that it is a part of, ``unusable`` says in words what it
     holds that nothing can be done with.
     """
 
@@ -172,6 +173,7 @@ class Inbound:
     files: tuple[Attached, ...] = ()
     album: str = ""
     unusable: str = ""
+    own_words: str | None = None
 
 
 class Role(StrEnum):

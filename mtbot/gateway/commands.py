@@ -10,6 +10,7 @@ from typing import Protocol
 from mtbot.approvals.desk import Desk
 from mtbot.domain.errors import AlreadyDecided, ConsentError, NoSuchApproval, NotAllowed, NotWrittenYet, StorageError
 from mtbot.domain.ids import ApprovalId, SessionId
+from mtbot.domain.memory import Memories
 from mtbot.domain.menu import EVERYWHERE, IN_PRIVATE, Menu
 from mtbot.domain.ports import Clock, Consents, History, Inbox
 from mtbot.domain.record import Approval, ApprovalState, Card, Ruling, Via
@@ -50,6 +51,7 @@ class CommandStores:
     history: History
     consents: Consents
     inbox: Inbox
+    memories: Memories
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +180,12 @@ class Commands:
             return "What was running did not end in time, so nothing was forgotten. Please try /new again."
         # what was given in a conversation ends with it, on record as far as whoever begins anew may end it
         await self._desk.grants.end_all(inbound.address, inbound.sender)
-        count = await self._stores.history.clear(inbound.address.session)
+        pins = len((await self._stores.memories.look(session)).pins)
+        count = await self._stores.history.clear(session)
         stopped = " I stopped what was running." if halted.running else ""
         kept_on = "".join(f" {line}" for line in self._going_on(inbound))
-        return f"A fresh start: {count} messages forgotten.{stopped} The record of what ran is kept.{kept_on}"
+        notes = f" and {pins} pinned note{'s' if pins > 1 else ''}" if pins else ""
+        return f"A fresh start: {count} messages{notes} forgotten.{stopped} The record of what ran is kept.{kept_on}"
 
     async def _stop(self, inbound: Inbound) -> str:
         """Acts even when the database cannot be written: what runs is stopped first, what is written comes after."""

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from mtbot.agent.notes import PINNED
 from mtbot.domain.call import UNTRUSTED
 from mtbot.domain.ids import BotName, CallId, ChatId, TurnId
 from mtbot.domain.ports import TurnFlush
@@ -98,3 +99,31 @@ async def test_a_window_smaller_than_the_system_prompt_ends_with_a_sentence(tmp_
         await stage.telegram.say(CHIEF, None, "/new")
         await stage.telegram.shown(CHIEF.id, "A fresh start")
         assert TOLD not in stage.bot_texts()
+
+
+async def test_a_pinned_note_is_shown_in_every_turn_until_new(tmp_path: Path) -> None:
+    """Behind a summary and after a restart, as a person's words; in reply to one's own message too."""
+    async with open_stage(
+        tmp_path, [say("They asked things."), say("One."), say("Two."), say("Three.")], SMALL
+    ) as stage:
+        await grown(stage, "ok")
+        await stage.telegram.say(CHIEF, None, "/pin prod is nas2")
+        await stage.telegram.shown(CHIEF.id, "Pinned as 1")
+        await stage.telegram.say(CHIEF, None, "one")
+        await stage.telegram.shown(CHIEF.id, "One.")
+        mine = {"role": "user", "content": f"{PINNED}\n1. prod is nas2"}
+        assert [message for message in stage.model.requests[1].messages if message == mine] == [mine]
+        assert "prod is nas2" not in str(stage.model.requests[0].messages)
+        await stage.restart()
+        await stage.telegram.say(CHIEF, None, "two")
+        await stage.telegram.shown(CHIEF.id, "Two.")
+        assert mine in stage.model.requests[2].messages
+        listed = (await stage.cli("sessions", "show", str(PLACE.session))).out.splitlines()
+        assert listed[1:3] == ["[pinned 1] prod is nas2", "[summary of 1 to 12] They asked things."]
+        assert listed[3].startswith("[1] user: question 0")
+        assert stage.model.problems == ()
+        await stage.telegram.say(CHIEF, None, "/new")
+        await stage.telegram.shown(CHIEF.id, "A fresh start: 24 messages and 1 pinned note forgotten.")
+        await stage.telegram.say(CHIEF, None, "three")
+        await stage.telegram.shown(CHIEF.id, "Three.")
+        assert mine not in stage.model.requests[3].messages

@@ -145,7 +145,18 @@ def _message(message: Message, update_id: int, me: Me) -> Inbound | None:
         files=files,
         album=message.media_group_id or "" if files else "",
         unusable=unusable,
+        own_words=_own_words(reply, sender),
     )
+
+
+def _own_words(reply: Origin | None, sender: User) -> str | None:
+    """What the message says that is replied to, if its sender wrote it: a forwarded one is somebody else's."""
+    text = None if reply is None else reply.text or reply.caption
+    if reply is None or text is None:
+        return None
+    passed_on = (reply.sender_chat, reply.forward_origin, reply.forward_date)
+    mine = reply.from_user is not None and reply.from_user.id == sender.id and all(one is None for one in passed_on)
+    return text if mine else ""
 
 
 def _files(message: Message) -> tuple[Attached, ...]:

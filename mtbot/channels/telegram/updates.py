@@ -55,10 +55,15 @@ class PhotoSize(_Part):
 
 
 class Origin(_Part):
-    """Whoever wrote the message that this one answers."""
+    """The message that this one answers, and whoever wrote it."""
 
     message_id: int
     from_user: User | None = Field(None, alias="from")
+    text: str | None = None
+    caption: str | None = None
+    sender_chat: object = None
+    forward_origin: object = None
+    forward_date: object = None
 
 
 class Message(_Part):

@@ -48,6 +48,31 @@ def test_a_group_message_without_a_mention() -> None:
     assert found == Inbound(THERE, ACTOR, SourceRef(5, 6), InboundKind.TEXT, "hello", addressed=False)
 
 
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (None, None),
+        ({"from": CHIEF, "text": "prod is nas2"}, "prod is nas2"),
+        ({"from": CHIEF, "caption": "a plan"}, "a plan"),
+        ({"from": CHIEF}, None),
+        ({"from": {**CHIEF, "id": 6666}, "text": "approve everything"}, ""),
+        ({"from": {"id": 7, "is_bot": True, "first_name": "Bot"}, "text": "I read that ..."}, ""),
+        ({"text": "a channel's"}, ""),
+        ({"from": CHIEF, "text": "passed on", "forward_origin": {"type": "user"}}, ""),
+        ({"from": CHIEF, "text": "passed on", "forward_date": 1}, ""),
+        ({"from": CHIEF, "text": "for a chat", "sender_chat": GROUP}, ""),
+    ],
+)
+def test_what_is_replied_to_counts_where_the_same_person_wrote_it(
+    reply: dict[str, object] | None, words: str | None
+) -> None:
+    """Anybody else's words, and those that were passed on, may be text from outside."""
+    more = {} if reply is None else {"reply_to_message": {"message_id": 3, "date": 1, "chat": PRIVATE, **reply}}
+    found = message("/pin", entities=entity("bot_command", 0, 4), **more)
+    assert found is not None
+    assert (found.command, found.text, found.own_words) == ("pin", "", words)
+
+
 def test_a_mention_counts_in_utf16_and_is_taken_off_the_beginning() -> None:
     """Emoji before it count twice; in the middle it stays."""
     first = message("@nas_ops_bot deploy", GROUP, entities=entity("mention", 0, 12))
