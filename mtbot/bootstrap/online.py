@@ -163,6 +163,7 @@ def _status_frame(engine: Engine) -> StatusFrame:
         time.monotonic,
         RandomNames().token,
         lambda address: _verbosity(engine, address),
+        engine.office.stores.statuses,
     )
 
 
@@ -243,6 +244,7 @@ class Running:
         await self.engine.places.load()
         bots = await self.bots.connect()
         rows = await self._sweep(bots)
+        self.statuses.sweep([bot.name for bot in bots])
         for bot in bots:
             for row in rows:
                 if row.bot == bot.name:

@@ -21,6 +21,7 @@ from mtbot.storage.outbox import OutboxStore
 from mtbot.storage.pairing import PairingStore
 from mtbot.storage.senders import SenderStore
 from mtbot.storage.spending import SpendingStore
+from mtbot.storage.statuses import StatusStore
 from mtbot.storage.trail import Trail
 
 
@@ -42,6 +43,7 @@ class Stores:
     senders: SenderStore
     spending: SpendingStore
     memories: MemoryStore
+    statuses: StatusStore
     host_runs: HostRunStore
 
 
@@ -64,6 +66,7 @@ def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
         senders=SenderStore(db),
         spending=SpendingStore(db),
         memories=MemoryStore(db),
+        statuses=StatusStore(db),
         host_runs=HostRunStore(db, chain, consents, mask),
     )
 

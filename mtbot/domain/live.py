@@ -1,10 +1,11 @@
 """What runs at this moment, for whoever shows it to people; nothing that is decided or recorded hangs on it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from mtbot.domain.ids import CallId
+from mtbot.domain.ids import BotName, CallId
 from mtbot.domain.record import Approval, Card
 from mtbot.domain.turn import Address
 
@@ -67,4 +68,20 @@ class StatusWay(Protocol):
 
     async def remove(self, address: Address, message: int) -> None:
         """Take the message away."""
+        ...
+
+
+class StatusNotes(Protocol):
+    """Which status messages stand in chats now, for the start after a process that could not take its own away."""
+
+    async def stands(self, address: Address, message: int) -> None:
+        """It was sent. StorageError."""
+        ...
+
+    async def gone(self, address: Address, message: int) -> None:
+        """It stands there no more. StorageError."""
+        ...
+
+    async def left(self, bots: Collection[BotName]) -> tuple[tuple[Address, int], ...]:
+        """Those of these bots that still stand. StorageError."""
         ...

@@ -1,18 +1,21 @@
 """Signs of life: one silent message a turn that says what runs, for how long and what it last wrote, with a Stop button.
 
 It is shown when something takes longer than a moment, changed every few seconds at most, and gone when the turn rests.
-What a person approved says it below its own question instead. Nothing here is durable, and nothing waits for it.
+What a person approved says it below its own question instead. Nothing waits for it; which messages stand is noted only so
+that the next start can take away what a killed process left.
 """
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass, field
 
+import structlog
+
 from mtbot.approvals.card import Cards
-from mtbot.domain.errors import ChannelError, Throttled, Unreachable
-from mtbot.domain.ids import CallId, SafeText, SessionId
-from mtbot.domain.live import Running, StatusWay, Verbosity
+from mtbot.domain.errors import Ambiguous, ChannelError, StorageError, Throttled, TokenRejected, Unreachable
+from mtbot.domain.ids import BotName, CallId, SafeText, SessionId
+from mtbot.domain.live import Running, StatusNotes, StatusWay, Verbosity
 from mtbot.domain.ports import Signs
 from mtbot.domain.record import Card
 from mtbot.domain.turn import Address, SurfaceName
@@ -25,6 +28,8 @@ EVERY_SECONDS = 3.0
 THINKING_SECONDS = 5.0
 LAST_EDIT_SECONDS = 0.5
 """How long the end of a call waits for a change of its question that is on its way."""
+
+_log = structlog.get_logger()
 
 _SHOWN_ON = (SurfaceName.PRIVATE, SurfaceName.GROUP)
 
@@ -39,6 +44,7 @@ class StatusFrame:
     now: Callable[[], float]
     token: Callable[[], str]
     verbosity: Callable[[Address], Verbosity]
+    notes: StatusNotes
 
 
 @dataclass(slots=True)
@@ -80,9 +86,7 @@ class Statuses:
         now = self._frame.now()
         turn = _Turn(address, self._frame.token(), verbosity, now, now)
         self._turns[address.session] = turn
-        task = asyncio.create_task(self._watch(turn))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._begin(self._watch(turn))
 
     def resting(self, address: Address) -> None:
         """It is not any more."""
@@ -114,6 +118,37 @@ class Statuses:
         """Where the turn is that the Stop button with that token belongs to; None when it is over."""
         return next((turn.address for turn in self._turns.values() if turn.token == token), None)
 
+    def sweep(self, bots: Collection[BotName]) -> None:
+        """Take away what an earlier process left in chats of these bots; the start does not wait for it."""
+        self._begin(self._sweep(tuple(bots)))
+
+    async def _sweep(self, bots: Collection[BotName]) -> None:
+        try:
+            left = await self._frame.notes.left(bots)
+        except StorageError as error:
+            _log.warning("status.not_swept", error=str(error))
+            return
+        for address, message in left:
+            await self._remove(address, message)
+
+    async def _remove(self, address: Address, message: int) -> None:
+        """Take a message away; one that could not be reached is left to the next start."""
+        try:
+            await self._way.remove(address, message)
+        except (Ambiguous, Throttled, Unreachable, TokenRejected):
+            return
+        except ChannelError as error:
+            if error.status >= 500:
+                return
+            # otherwise it is gone, or nobody can take it away any more
+        with contextlib.suppress(StorageError):
+            await self._frame.notes.gone(address, message)
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def close(self, seconds: float) -> None:
         """Let the messages that are still shown be taken away, as far as that goes."""
         for turn in self._turns.values():
@@ -136,8 +171,7 @@ class Statuses:
             except TimeoutError:
                 await self._draw(turn)
         if turn.message is not None:
-            with contextlib.suppress(ChannelError):
-                await self._way.remove(turn.address, turn.message)
+            await self._remove(turn.address, turn.message)
 
     def _due(self, turn: _Turn) -> float | None:
         """When the turn is to be shown next; None if nothing has to be shown as things stand."""
@@ -172,6 +206,8 @@ class Statuses:
                     turn.drawn = card
                     if message is None:
                         turn.message = shown
+                        with contextlib.suppress(StorageError):
+                            await self._frame.notes.stands(turn.address, shown)
 
     def _card(self, turn: _Turn, running: Running | None, now: float) -> tuple[Address, Card, int | None]:
         """What to show, where, and in place of which message."""

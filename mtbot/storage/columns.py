@@ -12,6 +12,7 @@ from mtbot.domain.record import Attachment, Card, OutboxItem, OutboxRow, OutKind
 from mtbot.domain.turn import Actor, ActorKind, Address, SurfaceName
 from mtbot.storage.inserting import insert_if_new
 from mtbot.storage.seal import Seal
+from mtbot.storage.status_tables import StatusRow
 from mtbot.storage.tables import ApprovalRow, EditRow, OutboxState, OutboxTable, SessionRow
 
 Mask = Callable[[str], SafeText]
@@ -35,7 +36,7 @@ def address_columns(address: Address) -> AddressColumns:
     )
 
 
-def address_of(row: SessionRow | ApprovalRow | OutboxTable | EditRow) -> Address:
+def address_of(row: SessionRow | ApprovalRow | OutboxTable | EditRow | StatusRow) -> Address:
     """The address in ``row``."""
     return Address(
         SurfaceName(row.surface),

@@ -194,3 +194,24 @@ async def test_a_status_waits_out_a_flood_limit_by_itself(tmp_path: Path) -> Non
         async with piped(stage):
             await stage.telegram.wait_for(lambda sim: any(c.fault for c in sim.calls("sendMessage")))
         await stage.telegram.shown(CHIEF.id, "Done.")
+
+
+async def test_what_a_killed_gateway_left_is_taken_away_at_the_next_start(tmp_path: Path) -> None:
+    """Its Stop button would do nothing any more; a start at which Telegram fails leaves it to the one after."""
+    async with open_stage(tmp_path, CAT, BY_RULE, start=False) as stage:
+        async with stage.gateway_process() as gateway, piped(stage) as writer:
+            await stage.telegram.shown(CHIEF.id, "⏳ cat pipe", timeout=20)
+            os.write(writer, b"on its way\n")
+            await stage.telegram.shown(CHIEF.id, '"on its way"', timeout=20)
+            gateway.kill()
+            await gateway.wait()
+        assert len(statuses(stage)) == 1
+        stage.telegram.fault("deleteMessage", faults.bad_gateway())
+        await stage.start()
+        await stage.telegram.shown(CHIEF.id, "Cut off: I am back.", timeout=20)
+        await stage.telegram.wait_for(lambda sim: sim.calls("deleteMessage"))
+        assert len(statuses(stage)) == 1
+        await stage.restart()
+        await stage.telegram.wait_for(lambda _sim: not statuses(stage))
+        await stage.restart()
+        assert len(stage.telegram.calls("deleteMessage")) == 2
