@@ -9,6 +9,7 @@ import asyncio
 import os
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -16,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from mtbot.domain.process import CONTAINED, HOST, ChildRequest
+from mtbot.domain.process import CONTAINED, HOST, ChildRequest, Grants
 from mtbot.processes.children import RunnerChildren
 from mtbot.processes.confiner import Confiner
 from mtbot.processes.containment import Guard
@@ -66,7 +67,7 @@ async def spawn_ratio(runner: Runner, runs: int) -> float:
 
 
 async def contained(runner: Runner, runs: int) -> None:
-    """Print what containment adds to a command, in alternating batches."""
+    """Print what a contained command costs, with and without bubblewrap, in alternating batches. Nothing is promised of it."""
     nothing_guarded = Guard(lambda _path: False, lambda _path: False)
     began = time.perf_counter()
     confiner = Confiner(runner, nothing_guarded)
@@ -74,16 +75,29 @@ async def contained(runner: Runner, runs: int) -> None:
     print(f"probe          {(time.perf_counter() - began) * 1000:.0f} ms   (ready: {held.ready})")
     children = RunnerChildren(runner, confiner)
 
-    async def run(profile: str) -> None:
-        await children.run(ChildRequest("c", (PROGRAM,), "/", {}, 10, profile=profile))
+    async def run(profile: str, workspace: tuple[str, ...]) -> None:
+        grants = Grants(write=workspace, guarded=workspace)
+        await children.run(ChildRequest("c", (PROGRAM,), "/", {}, 10, profile=profile, grants=grants))
 
-    taken: dict[str, list[float]] = {HOST: [], CONTAINED: []}
-    for _ in range(max(1, runs // BATCH)):
-        for profile in taken:
-            taken[profile] += await timed(partial(run, profile), BATCH)
-    more = statistics.median(taken[CONTAINED]) - statistics.median(taken[HOST])
-    least = min(taken[CONTAINED]) - min(taken[HOST])
-    print(f"contained      {more:+.2f} ms at p50, {least:+.2f} ms at best")
+    with tempfile.TemporaryDirectory() as workspace:
+        ways: dict[str, Callable[[], Awaitable[object]]] = {
+            "bare asyncio": bare,
+            "host": partial(run, HOST, ()),
+            "contained": partial(run, CONTAINED, ()),
+            "in bubblewrap": partial(run, CONTAINED, (os.path.realpath(workspace),)),
+        }
+        if not held.bubblewrap:
+            print(f"in bubblewrap  cannot be measured: {'; '.join(held.no_bubblewrap)}")
+            del ways["in bubblewrap"]
+        taken: dict[str, list[float]] = {name: [] for name in ways}
+        for _ in range(max(1, runs // BATCH)):
+            for name, way in ways.items():
+                taken[name] += await timed(way, BATCH)
+    base = statistics.median(taken["bare asyncio"])
+    for name in list(ways)[2:]:
+        middle = statistics.median(taken[name])
+        more = middle - statistics.median(taken["host"])
+        print(f"{name:<14} ratio {middle / base:.2f}   {more:+.2f} ms on the host's at p50")
 
 
 async def flood(runner: Runner, gigabytes: float) -> None:

@@ -210,8 +210,7 @@ class Running:
             return "being tried"
         if trouble or not known.ready:
             return f"NOT CONTAINED: {trouble or '; '.join(known.missing)}"
-        parts = ("files", "network", "signals") if known.signals else ("files", "network")
-        return f"ready: {', '.join(parts)}"
+        return f"ready: {', '.join(known.parts)}"
 
     def poll_age(self, bot: BotName) -> float | None:
         """Seconds since Telegram last answered a poll of that bot."""

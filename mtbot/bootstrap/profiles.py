@@ -243,7 +243,7 @@ class Profiles:
                 ExecTool(
                     kit.children,
                     ExecSettings(
-                        str(profile.agent.workspace),
+                        os.path.realpath(profile.agent.workspace),
                         environment,
                         settings.exec.max_output_bytes,
                         readable(profile, kit.guard),

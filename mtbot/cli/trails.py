@@ -105,6 +105,7 @@ def story_of(events: Sequence[AuditEvent], people: People, zone: tzinfo) -> list
             parts.append(f"profile {draft.profile}")
         if draft.kind is EventKind.STARTED and draft.detail.startswith("job="):
             parts.append(draft.detail.replace("=", " "))
+        parts += [part for part in draft.detail.split(" left: ")[0].split(" ", 1)[1:] if part.startswith("held: ")]
         lines.append("  ".join(part for part in parts if part))
     return lines
 

@@ -75,7 +75,8 @@ def _item(item: AllowItem) -> owner.Item:
         argv=item.argv,
         cwd=None if item.cwd is None else os.path.realpath(item.cwd),
         network=item.network,
-        write=tuple(str(path) for path in item.write),
+        # followed now, and no link that a command puts there later
+        write=tuple(os.path.realpath(path) for path in item.write),
         on_host=None if item.containment is None else item.containment.value == "host",
         why=item.why,
         permits=item.permits,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mtbot.doctor.probes import Gathered
+from mtbot.domain.process import Containment
 
 
 class Status(StrEnum):
@@ -214,14 +215,22 @@ def elevation(found: Gathered) -> list[Row]:
     return [Row("elevation.chat", Status.WARN, message)]
 
 
+def _without_bubblewrap(held: Containment) -> str:
+    """What is not held, and why."""
+    why = "; ".join(held.no_bubblewrap)
+    lost = "builds can read secrets in the workspace, change git hooks, and change modes of the user's files anywhere"
+    return f"without bubblewrap {lost} ({why})"
+
+
 def containment(found: Gathered) -> list[Row]:
     """What commands can be kept from, found out by trying, and what follows where they cannot."""
     held = found.held
     missing = "; ".join(held.missing)
     if held.ready:
-        parts = ", ".join(("files", "network", *(("signals",) if held.signals else ())))
+        parts = ", ".join(held.parts)
         rows = [Row("containment", Status.OK, f"ready: {parts} (a contained command tried to break out)")]
         rows += [] if held.signals else [Row("containment", Status.INFO, f"not held: {missing}")]
+        rows += [] if held.bubblewrap else [Row("containment", Status.INFO, _without_bubblewrap(held))]
     else:
         rows = [Row("containment", Status.WARN, f"NOT CONTAINED: {missing}")]
     for profile in found.profiles:

@@ -331,7 +331,7 @@ class Outcome:
     ``duration_ms`` is wall time; ``dropped`` counts output bytes that were not kept; ``lines`` counts output lines.
     ``survivors`` describes processes that could not be ended. ``tainted``: the text came from outside. ``undo`` names
     what the call left in the trash, from where a person can bring it back; ``whole`` the output that is kept whole,
-    where ``text`` has only its ends. ``job`` names the job as which the call goes on; then nothing else is known of it.
+    where ``text`` has only its ends. ``held`` are the parts of containment that it ran under. ``job`` names the job as which the call goes on; then nothing else is known of it.
     """
 
     status: Status
@@ -344,4 +344,5 @@ class Outcome:
     tainted: bool = False
     undo: str = ""
     whole: str = ""
+    held: tuple[str, ...] = ()
     job: str = ""

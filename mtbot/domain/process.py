@@ -15,7 +15,9 @@ class Grants:
 
     ``read`` and ``write`` hold with everything below them. Of ``look``, a file may be read and a directory listed.
     ``programs`` are directories of its PATH. ``repository`` is a directory whose git repository may be read.
-    ``attributes``: modes, owners and times of files may be changed.
+    ``attributes``: modes, owners and times of files may be changed. ``guarded`` are directories in which files that hold
+    secrets are hidden and repositories cannot be changed, where this host can do that; with ``git`` a repository can be,
+    but for what decides which programs git runs.
     """
 
     network: bool = False
@@ -25,6 +27,8 @@ class Grants:
     look: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     repository: str = ""
+    guarded: tuple[str, ...] = ()
+    git: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +36,26 @@ class Containment:
     """What this host can keep a contained child from, each found out by trying.
 
     ``files``: to read and change what it was not granted; ``network``: to reach anything; ``signals``: to signal what is
-    not its own. ``missing`` says in words what did not hold.
+    not its own. ``missing`` says in words what did not hold. ``bubblewrap``: secrets in the workspace are hidden,
+    repositories fixed, modes and times outside out of reach, and other processes unseen; ``no_bubblewrap`` says why not.
     """
 
     files: bool = False
     network: bool = False
     signals: bool = False
     missing: tuple[str, ...] = ()
+    bubblewrap: bool = False
+    no_bubblewrap: tuple[str, ...] = ()
 
     @property
     def ready(self) -> bool:
         """Whether a command can be called contained here."""
         return self.files and self.network
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts that hold, by name."""
+        return tuple(name for name in ("files", "network", "signals", "bubblewrap") if getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +116,7 @@ class ChildEnd:
     """How it ended. ``output`` is harmless text (no control characters) but not masked; ``raw`` are the kept bytes.
 
     ``message`` is one line that explains anything but a plain exit. ``survivors`` describes what could not be ended.
+    ``held`` are the parts of containment that it ran under.
     """
 
     status: ChildStatus
@@ -115,6 +128,7 @@ class ChildEnd:
     background_left: bool = False
     survivors: tuple[str, ...] = ()
     message: str = ""
+    held: tuple[str, ...] = ()
 
 
 class Children(Protocol):

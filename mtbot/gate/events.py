@@ -155,7 +155,8 @@ class Events:
         """FINISHED or FAILED, as the end of ``event``; INTERRUPTED if it was stopped because this process ends."""
         failed = outcome.status is not Status.OK and outcome.exit_code is None
         interrupted = cut and outcome.status is Status.STOPPED
-        survivors = "; ".join(outcome.survivors)
+        held = f" held: {', '.join(outcome.held)}" if outcome.held else ""
+        left = f" left: {'; '.join(outcome.survivors)}" if outcome.survivors else ""
         return replace(
             started,
             kind=EventKind.INTERRUPTED if interrupted else EventKind.FAILED if failed else EventKind.FINISHED,
@@ -164,7 +165,7 @@ class Events:
             exit_code=outcome.exit_code,
             duration_ms=outcome.duration_ms,
             dropped=outcome.dropped,
-            detail=kept(str(self._masker.mask(f"started={event.seq}" + (f" left: {survivors}" if survivors else "")))),
+            detail=kept(str(self._masker.mask(f"started={event.seq}{held}{left}"))),
         )
 
     def void(self, call: Call, facts: Facts, decision: Decision, why: str) -> EventDraft:

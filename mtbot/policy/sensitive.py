@@ -66,6 +66,14 @@ appsettings.*.json parameters.yml settings.local.json .bashrc .bash_profile .bas
 )
 _FILE_NAMES = re.compile("|".join(map(translate, _FILE_PATTERNS))).match
 """A file of such a name, wherever it lies."""
+_HIDDEN_DIRECTORIES = words(".ssh .gnupg .aws .azure .gcloud .kube .password-store .secrets")
+_HIDDEN_FILES = tuple(
+    words(
+        """.env .env.* *.env .envrc .netrc _netrc .pgpass .git-credentials .vault-token id_rsa id_dsa id_ecdsa id_ed25519"""
+    )
+)
+_HIDDEN = re.compile("|".join(map(translate, _HIDDEN_FILES))).match
+_SHOWN = words(".env.example .env.sample .env.template .env.dist .env.defaults")
 
 _LOCATIONS = (
     "/etc/shadow",
@@ -190,6 +198,17 @@ def is_sensitive(path: str, places: Places) -> bool:
     if _is_git_control(parts):
         return True
     return bool(parts) and _FILE_NAMES(parts[-1]) is not None
+
+
+def is_hidden_name(name: str, *, directory: bool) -> bool:
+    """Whether a file or directory of that name holds secrets and nothing that a build could not do without.
+
+    A part of the sensitive set by far: much of the rest (`*.pem`, `.npmrc`, `secrets.py`) is what builds are made of.
+    """
+    lowered = name.lower()
+    if directory:
+        return lowered in _HIDDEN_DIRECTORIES
+    return lowered not in _SHOWN and _HIDDEN(lowered) is not None
 
 
 def is_repository_pointer(path: str) -> bool:

@@ -1,6 +1,7 @@
 """The Children port over the runner: domain values in, domain values out."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from mtbot.domain.process import CONTAINED, HOST, ChildEnd, ChildRequest, ChildStatus
 from mtbot.processes.confiner import Confiner
@@ -49,7 +50,8 @@ class RunnerChildren:
             return _end(await self._runner.run(wanted, on_output))
         try:
             async with confiner.around(wanted, request.grants) as confined:
-                return _end(await self._runner.run(confined, on_output))
+                held = confiner.held(confined)
+                return replace(_end(await self._runner.run(confined, on_output), confined.note), held=held)
         except OSError as error:
             return _not_started(f"it could not be given a directory of its own: {error}")
 
@@ -62,7 +64,7 @@ def _not_started(message: str) -> ChildEnd:
     return ChildEnd(ChildStatus.NOT_STARTED, None, 0, "", message=message)
 
 
-def _end(end: ProcessEnd) -> ChildEnd:
+def _end(end: ProcessEnd, note: str = "") -> ChildEnd:
     return ChildEnd(
         status=_STATUS[end.status],
         exit_code=end.exit_code,
@@ -72,7 +74,7 @@ def _end(end: ProcessEnd) -> ChildEnd:
         dropped=end.dropped,
         background_left=end.background_left,
         survivors=tuple(map(_survivor, end.survivors)),
-        message=end.message,
+        message="; ".join(filter(None, (end.message, note))),
     )
 
 

@@ -10,31 +10,40 @@ import stat
 import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from mtbot.domain.process import Account, Containment, Grants
-from mtbot.processes import probe
-from mtbot.processes.containment import Guard, contained, environment_for, parts_for, system_paths
+from mtbot.processes import bubblewrap, probe
+from mtbot.processes.containment import Guard, contained, environment_for, parts_for, system_paths, writable
 from mtbot.processes.ending import EndStatus, ProcessEnd
-from mtbot.processes.request import Part, SpawnRequest
+from mtbot.processes.request import Profile, SpawnRequest
 from mtbot.processes.runner import Runner
 
 _ANSWER_BYTES = 65_536
 _PREFIX = "mtclaw-call-"
 _TRIES = 8
+_NO_BUBBLEWRAP = "it is not installed where only root can change it"
+_TOO_MUCH = "the workspace is too large to be looked through: not every secret and repository in it was closed"
 
 
 class Confiner:
     """Confines what the runner executes."""
 
-    def __init__(self, runner: Runner, guard: Guard, account: Account | None = None) -> None:
-        """``account`` is who commands run as, so that what is found out holds for them."""
+    def __init__(
+        self, runner: Runner, guard: Guard, account: Account | None = None, program: str | None = None
+    ) -> None:
+        """``account`` is who commands run as, so that what is found out holds for them.
+
+        ``program`` is bubblewrap, empty for none; None looks for that of this host.
+        """
         self._account = account
         self._runner = runner
         self._guard = guard
         self._system = system_paths(guard)
         self._probing: asyncio.Task[Containment] | None = None
         self._tried = False
+        self._bubblewrap = bubblewrap.find() if program is None else program
 
     @property
     def known(self) -> Containment | None:
@@ -60,6 +69,11 @@ class Confiner:
         """Whether commands can be contained here."""
         return (await self.state()).ready
 
+    def held(self, confined: SpawnRequest) -> tuple[str, ...]:
+        """The parts that hold for a call of ``around``; nothing where that is not known yet."""
+        parts = () if self.known is None else self.known.parts
+        return tuple(part for part in parts if part != "bubblewrap" or confined.profile.box is not None)
+
     async def close(self) -> None:
         """Give up a probe that is under way."""
         if self._probing is not None:
@@ -69,12 +83,19 @@ class Confiner:
     @contextlib.asynccontextmanager
     async def around(self, wanted: SpawnRequest, grants: Grants) -> AsyncIterator[SpawnRequest]:
         """``wanted`` as it runs contained; its private directory lives as long as this does. OSError: no such directory."""
+        boxed = bool(grants.guarded) and (await self.state()).bubblewrap
+        async with self._around(wanted, grants, boxed=boxed) as request:
+            yield request
+
+    @contextlib.asynccontextmanager
+    async def _around(self, wanted: SpawnRequest, grants: Grants, *, boxed: bool) -> AsyncIterator[SpawnRequest]:
         private, held = _private_directory(wanted.account)
         try:
             # what was not looked at before this call may lie on a file system that makes one wait
-            waits = bool(grants.look or grants.repository)
-            parts = await asyncio.to_thread(self._parts, grants, private) if waits else self._parts(grants, private)
-            yield replace(wanted, env=environment_for(wanted.env, private), profile=contained(parts))
+            waits = boxed or bool(grants.look or grants.repository)
+            made = partial(self._profile, grants, private, boxed=boxed)
+            profile, note = await asyncio.to_thread(made) if waits else made()
+            yield replace(wanted, env=environment_for(wanted.env, private), profile=profile, note=note)
         finally:
             try:
                 Path(private).rmdir()
@@ -83,8 +104,14 @@ class Confiner:
             finally:
                 os.close(held)
 
-    def _parts(self, grants: Grants, private: str) -> tuple[Part, ...]:
-        return parts_for(grants, self._system, private, self._guard)
+    def _profile(self, grants: Grants, private: str, *, boxed: bool) -> tuple[Profile, str]:
+        """The profile of a call, and what is to be said of it."""
+        parts = parts_for(grants, self._system, private, self._guard)
+        if not boxed:
+            return contained(parts), ""
+        closed = bubblewrap.look_through(grants.guarded, (*grants.read, *grants.look), grants.write, git=grants.git)
+        box = bubblewrap.box(self._bubblewrap, writable(grants, private, self._guard), closed)
+        return contained(parts, box), "" if closed.whole else _TOO_MUCH
 
     async def _probe(self) -> Containment:
         """Let a contained child attack what was put up for it, started by the first interpreter that it can start."""
@@ -92,14 +119,28 @@ class Confiner:
         for interpreter in others:
             end = await self._attack(interpreter)
             if isinstance(end, ProcessEnd) and end.status is not EndStatus.FAILED_TO_START:
-                return self._answer(end)
-        return self._answer(await self._attack(last))
+                return await self._with_bubblewrap(self._answer(end), interpreter)
+        return await self._with_bubblewrap(self._answer(await self._attack(last)), last)
 
-    async def _attack(self, interpreter: str) -> ProcessEnd | Containment:
+    async def _with_bubblewrap(self, held: Containment, interpreter: str) -> Containment:
+        """What holds without it, and whether all of it and what it adds hold with it; it may take nothing away."""
+        if not held.ready or not self._bubblewrap:
+            return replace(held, no_bubblewrap=() if self._bubblewrap else (_NO_BUBBLEWRAP,))
+        inside = self._answer(await self._attack(interpreter, boxed=True), boxed=True)
+        worse = tuple(f"with it, {words}" for words in inside.missing if words not in held.missing)
+        holds = inside.bubblewrap and not worse
+        return replace(held, bubblewrap=holds, no_bubblewrap=() if holds else inside.no_bubblewrap or worse)
+
+    async def _attack(self, interpreter: str, *, boxed: bool = False) -> ProcessEnd | Containment:
         whose = self._account
         try:
-            with tempfile.TemporaryDirectory(prefix="mtclaw-inside-") as inside, probe.targets(inside, whose) as found:
+            with (
+                tempfile.TemporaryDirectory(prefix="mtclaw-inside-") as place,
+                probe.targets(inside := os.path.realpath(place), whose, boxed=boxed) as found,
+            ):
                 grants = Grants(read=probe.interpreter(), write=(inside,))
+                if boxed:
+                    grants = replace(grants, guarded=(inside,), attributes=True)
                 wanted = SpawnRequest(
                     f"probe-{Path(inside).name}",
                     probe.command(interpreter, found),
@@ -109,18 +150,19 @@ class Confiner:
                     _ANSWER_BYTES,
                     account=whose,
                 )
-                async with self.around(wanted, grants) as request:
+                async with self._around(wanted, grants, boxed=boxed) as request:
                     return await self._runner.run(request)
         except OSError as error:
             return Containment(missing=(f"it could not be tried: {error}",))
 
-    def _answer(self, end: ProcessEnd | Containment) -> Containment:
+    def _answer(self, end: ProcessEnd | Containment, *, boxed: bool = False) -> Containment:
         if isinstance(end, Containment):
-            return end
+            return replace(end, no_bubblewrap=end.missing)
         # A host that was too busy, or a spawner that died, has said nothing about the kernel.
         refused = end.status is EndStatus.FAILED_TO_START and self._runner.alive
         self._tried = refused or end.status in (EndStatus.EXITED, EndStatus.SIGNALED)
-        return probe.read_answer(end.output.text(), end.message or f"the probe ended with exit code {end.exit_code}")
+        trouble = end.message or f"the probe ended with exit code {end.exit_code}"
+        return probe.read_answer(end.output.text(), trouble, boxed=boxed)
 
 
 def _private_directory(account: Account | None) -> tuple[str, int]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mtbot.domain.process import Grants
-from mtbot.processes.request import Part, Profile
+from mtbot.processes.request import Box, Part, Profile
+from mtbot.processes.spawner.curtains import DEVICES
 
-DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store", "/snap", "/proc"),
     *("/sys/block", "/sys/bus", "/sys/class", "/sys/dev", "/sys/devices", "/sys/fs", "/sys/module", "/sys/power"),
@@ -83,7 +83,7 @@ def parts_for(grants: Grants, system: Iterable[str], private: str, guard: Guard)
     granted = [*_programs(grants.programs, guard), *grants.read, *files]
     granted += _repository(grants.repository, guard) if grants.repository else ()
     read = [*system, *(path for path in granted if not guard.holds_own(path))]
-    write = [*DEVICES, private, *(path for path in grants.write if not guard.holds_own(path))]
+    write = writable(grants, private, guard)
     return (
         Part("no_new_privs"),
         Part("limits", {"RLIMIT_CORE": 0}),
@@ -93,9 +93,14 @@ def parts_for(grants: Grants, system: Iterable[str], private: str, guard: Guard)
     )
 
 
-def contained(parts: tuple[Part, ...]) -> Profile:
+def contained(parts: tuple[Part, ...], box: Box | None = None) -> Profile:
     """The profile of one contained call."""
-    return Profile("contained", parts)
+    return Profile("contained", parts, box)
+
+
+def writable(grants: Grants, private: str, guard: Guard) -> list[str]:
+    """What a call may write to."""
+    return [*DEVICES, private, *(path for path in grants.write if not guard.holds_own(path))]
 
 
 def environment_for(environment: Mapping[str, str], private: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mtbot.domain.process import Account, Containment
+from mtbot.processes.spawner.tree import start_time
 
 ATTEMPTS = Path(__file__).with_name("probe_attempts.py")
 SYSTEM_PYTHON = "/usr/bin/python3"
@@ -42,13 +43,21 @@ NETWORK = {
     "io_uring": "io_uring, which passes by the filter, can be used",
 }
 SIGNALS = {"signal": "processes of the same user can be signalled"}
+BOXED = {
+    "secret": "secrets in the workspace can be read",
+    "hooks": "git hooks in the workspace can be made",
+    "repository": "repositories in the workspace can be moved",
+    "time": "times of files outside can be changed",
+    "processes": "other processes can be seen",
+}
+"""What bubblewrap adds; tried with the right to change attributes, as a build has it."""
 
 
 @contextlib.contextmanager
-def targets(inside: str, account: Account | None = None) -> Iterator[dict[str, str]]:
+def targets(inside: str, account: Account | None = None, *, boxed: bool = False) -> Iterator[dict[str, str]]:
     """Things outside of ``inside`` that are there to be attacked: a file, a directory, listeners, this process.
 
-    The files belong to ``account``, so that nothing but containment keeps it from them.
+    ``boxed``: inside, too, a secret and a repository. The files belong to ``account``, so that nothing but containment keeps it from them.
     """
     with contextlib.ExitStack() as held:
         place = held.enter_context(tempfile.TemporaryDirectory(prefix="mtclaw-probe-"))
@@ -67,10 +76,22 @@ def targets(inside: str, account: Account | None = None) -> Iterator[dict[str, s
             local = held.enter_context(socket.socket(socket.AF_UNIX))
             local.bind(address)
             local.listen()
+        laid = [inside, place, outside, found["unix"]]
+        if boxed:
+            found["start"] = str(start_time(os.getpid()))
+            laid += _lay_out(inside)
         if account is not None:
-            for path in (inside, place, outside, found["unix"]):
+            for path in laid:
                 os.chown(path, account.uid, account.gid)
         yield found
+
+
+def _lay_out(inside: str) -> list[str]:
+    """A secret and a repository; their paths."""
+    hooks, secret = Path(inside, ".git", "hooks"), Path(inside, ".env")
+    hooks.mkdir(parents=True)
+    secret.write_bytes(b"SECRET=1")
+    return [str(hooks.parent), str(hooks), str(secret)]
 
 
 def interpreters(account: Account | None) -> tuple[str, ...]:
@@ -90,19 +111,28 @@ def interpreter() -> tuple[str, ...]:
     return tuple(dict.fromkeys(place for place in places if os.path.realpath(place) not in ("/", "/usr")))
 
 
-def read_answer(output: str, trouble: str) -> Containment:
-    """What the child's answer says; without a whole answer nothing holds, and ``trouble`` says why there is none."""
+def read_answer(output: str, trouble: str, *, boxed: bool = False) -> Containment:
+    """What the child's answer says; without a whole answer nothing holds, and ``trouble`` says why there is none.
+
+    ``boxed``: it was asked for what bubblewrap adds, too.
+    """
     try:
         answer = json.loads(output)
         made, works = set(answer["made"]), answer["allowed"] is True
     except (ValueError, KeyError, TypeError):
-        return Containment(missing=(trouble or "the probe gave no answer",))
+        return _nothing(trouble or "the probe gave no answer")
     if not works:
-        return Containment(missing=("a contained command could not do what it was granted",))
+        return _nothing("a contained command could not do what it was granted")
     missing = [words for kind in (FILES, NETWORK, SIGNALS) for name, words in kind.items() if name in made]
     return Containment(
         files=made.isdisjoint(FILES),
         network=made.isdisjoint(NETWORK),
         signals=made.isdisjoint(SIGNALS),
         missing=tuple(missing),
+        bubblewrap=boxed and made.isdisjoint(BOXED),
+        no_bubblewrap=tuple(words for name, words in BOXED.items() if name in made),
     )
+
+
+def _nothing(trouble: str) -> Containment:
+    return Containment(missing=(trouble,), no_bubblewrap=(trouble,))

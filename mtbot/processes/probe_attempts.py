@@ -19,7 +19,8 @@ _PTRACE_ATTACH, _PTRACE_DETACH = 16, 17
 def attempts(target: dict[str, str]) -> dict[str, Callable[[], object]]:
     """Every attempt by its name; one that returns without an OSError was made."""
     outside, place, inside, gateway = target["file"], target["directory"], target["inside"], int(target["gateway"])
-    return {
+    boxed = _boxed(target, inside, outside) if "start" in target else {}
+    return boxed | {
         "read": lambda: _read(outside),
         "read_through_link": lambda: _through_link(outside, f"{inside}/link"),
         "read_through_hard_link": lambda: _through_hard_link(outside, f"{inside}/hard"),
@@ -40,9 +41,35 @@ def attempts(target: dict[str, str]) -> dict[str, Callable[[], object]]:
         "unix_datagram": lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b"x", target["unix"]),
         "unix_abstract": lambda: socket.socket(socket.AF_UNIX).connect("\0" + target["abstract"]),
         "io_uring": lambda: _call(_IO_URING_SETUP, 1, ctypes.create_string_buffer(256)),
-        "signal": lambda: os.kill(gateway, 0),
-        "ptrace": lambda: _trace(gateway),
+        "signal": lambda: os.kill(_seen(target), 0),
+        "ptrace": lambda: _trace(_seen(target)),
     }
+
+
+def _boxed(target: dict[str, str], inside: str, outside: str) -> dict[str, Callable[[], object]]:
+    """What only bubblewrap keeps from a command."""
+    return {
+        "processes": lambda: _seen(target),
+        "hooks": lambda: _made(f"{inside}/.git/hooks/pre-commit"),
+        "repository": lambda: Path(f"{inside}/.git").rename(f"{inside}/moved.git"),
+        "secret": lambda: _not_empty(_read(f"{inside}/.env")),
+        "time": lambda: os.utime(outside, (1, 1)),
+    }
+
+
+def _seen(target: dict[str, str]) -> int:
+    """The gateway's pid; where pids are a command's own, the same number is another process, which started at another time."""
+    pid = int(target["gateway"])
+    if "start" in target:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        if fields[19].decode() != target["start"]:
+            raise ProcessLookupError(pid)
+    return pid
+
+
+def _not_empty(data: bytes) -> None:
+    if not data:
+        raise FileNotFoundError
 
 
 def allowed(target: dict[str, str]) -> bool:

@@ -58,11 +58,32 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Box:
+    """Namespaces that bubblewrap builds around a command. ``curtains`` are pairs of kind and path, parents first.
+
+    ``wait_ms`` is how long it may take, in milliseconds.
+    """
+
+    program: str
+    args: tuple[str, ...]
+    curtains: tuple[tuple[str, str], ...] = ()
+    wait_ms: int = 5_000
+
+    def facts(self) -> dict[str, object]:
+        """Return what the supervisor is told."""
+        return {"program": self.program, "args": self.args, "curtains": self.curtains, "wait_ms": self.wait_ms}
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
-    """A named containment: parts that the supervisor applies in order between fork and exec, all or nothing."""
+    """A named containment: parts that the supervisor applies in order between fork and exec, inside ``box`` if there is one.
+
+    All or nothing.
+    """
 
     name: str = "host"
     parts: tuple[Part, ...] = ()
+    box: Box | None = None
 
 
 HOST = Profile()
@@ -74,7 +95,7 @@ class SpawnRequest:
 
     ``timeout_seconds`` None is for long-lived children only. ``max_output_bytes`` is how much of standard output and error,
     joined, is kept; ``spool`` gets all of it once it is more than that. ``stdin`` None is /dev/null. ``account`` is who it
-    becomes before its containment is put up; None stays who the gateway is. Raises BadRequest for what no kernel would
+    becomes before its containment is put up; None stays who the gateway is. ``note`` goes with its end. Raises BadRequest for what no kernel would
     accept, and for limits that would silently mean nothing.
     """
 
@@ -89,6 +110,7 @@ class SpawnRequest:
     stdin: bytes | None = None
     spool: Spool | None = None
     account: Account | None = None
+    note: str = ""
 
     def __post_init__(self) -> None:
         if not self.argv or not self.argv[0]:
@@ -118,6 +140,7 @@ class SpawnRequest:
             "spool": 0 if self.spool is None else self.spool.limit,
             "limits": self.limits.by_name(),
             "parts": [[part.name, dict(part.settings)] for part in self.profile.parts],
+            "box": None if self.profile.box is None else self.profile.box.facts(),
             "user": None if self.account is None else [self.account.uid, self.account.gid, list(self.account.groups)],
             "mark": "" if call is None else f"{CALL_MARK}={call}",
         }

@@ -145,11 +145,13 @@ class ExecTool:
             survivors=end.survivors,
             tainted=outside,
             whole=whole,
+            held=end.held,
         )
 
     def _grants(self, permit: Permit) -> Grants:
         """What the run is granted if it is contained: what its permit says, and the workspace as far as it needs it."""
         needs, settings = permit.needs, self._settings
+        commands = readings.read(permit.runs).commands
         return Grants(
             network=needs.network,
             attributes=not needs.looks and permit.basis is not Basis.CLASSIFIER,
@@ -158,4 +160,6 @@ class ExecTool:
             look=needs.look,
             programs=settings.programs,
             repository=needs.repository,
+            guarded=() if needs.looks else (settings.workspace, *settings.readable, *needs.write),
+            git=bool(commands) and all(command.program == "git" for command in commands),
         )

@@ -1,9 +1,11 @@
 """G8: what no person looked at runs contained, on every surface; where that cannot be, it is said, asked or refused."""
 
+from datetime import UTC
 from pathlib import Path
 
 import pytest
 
+from mtbot.cli.trails import story_of
 from mtbot.domain.record import EventKind
 from mtbot.processes import probe
 from mtbot.simulator.script import call, say
@@ -192,3 +194,62 @@ async def test_a_workspace_that_holds_own_files_contains_nothing(tmp_path: Path)
         (tmp_path / "Makefile").write_text("all:\n\techo made > made\n")
         await SURFACES[0].turn(stage, ENDED)
         assert await profiles(stage) == ["host, NOT CONTAINED"]
+
+
+BOXED = """\
+all:
+\t-cat .env
+\t-echo evil > .git/hooks/pre-commit
+\t-chmod 600 {outside}
+\t-ls /proc | grep -c '^[0-9]*$$' > seen
+\tfalse
+"""
+
+
+async def bubblewrap_holds(stage: Stage) -> None:
+    """Skip where this machine has none that works."""
+    if not (await stage.engine.machinery.confiner.state()).bubblewrap:
+        pytest.skip("needs: bubblewrap")
+
+
+async def test_a_build_finds_no_secret_and_changes_no_hook(tmp_path: Path) -> None:
+    """Result and record say under what it ran."""
+    steps = [call("exec", {"command": "make"}), say(ENDED)]
+    async with open_stage(tmp_path, steps, Setting(allow="[{argv: [make]}]")) as stage:
+        await bubblewrap_holds(stage)
+        outside = tmp_path / "outside"
+        outside.mkdir(mode=0o755)
+        hooks = stage.workspace / ".git" / "hooks"
+        hooks.mkdir(parents=True)
+        (stage.workspace / ".env").write_text("PLAIN=untold")
+        (stage.workspace / "Makefile").write_text(BOXED.format(outside=outside))
+        await SURFACES[0].turn(stage, ENDED)
+        assert "untold" not in told(stage)
+        assert "; secrets in the workspace are hidden, and what git obeys cannot be changed" in told(stage)
+        assert list(hooks.iterdir()) == []
+        assert outside.stat().st_mode & 0o777 == 0o755
+        assert int((stage.workspace / "seen").read_text()) < 12
+        events = list(await stage.events())
+        ends = [event.draft for event in events if event.draft.kind is EventKind.FINISHED]
+        assert ends[0].detail.endswith(" held: files, network, signals, bubblewrap")
+        assert story_of(events, stage.engine.loaded.people, UTC)[-1].endswith(
+            "  held: files, network, signals, bubblewrap"
+        )
+
+
+async def test_git_alone_may_write_in_its_repository(tmp_path: Path) -> None:
+    """And a text that starts something else as well may not."""
+    allow = "[{argv: [git, init, '*']}, {argv: [git, -C, '*', add, '*']}, {argv: [make]}]"
+    steps = [
+        call("exec", {"command": "git init r"}),
+        call("exec", {"command": "git -C r add note"}),
+        call("exec", {"command": "git -C r add note && make"}),
+        say(ENDED),
+    ]
+    async with open_stage(tmp_path, steps, Setting(allow=allow)) as stage:
+        await bubblewrap_holds(stage)
+        (stage.workspace / "r").mkdir()
+        (stage.workspace / "r" / "note").write_text("x")
+        await SURFACES[0].turn(stage, ENDED)
+        codes = [event.draft.exit_code for event in await stage.events() if event.draft.kind is EventKind.FINISHED]
+        assert codes == [0, 0, 128]

@@ -51,7 +51,8 @@ class _Beneath(ctypes.Structure):
 def restrict(settings: Mapping[str, object]) -> None:
     """Confine this process for good: ``read``, ``names`` and ``write`` are lists of paths with all that lies below.
 
-    What is in ``names`` may be listed and not read. A path that does not exist is left out. Needs no_new_privs.
+    What is in ``names`` may be listed and not read. A path that does not exist is left out, and in ``write`` one with a
+    link in it: another command may have put it there. Needs no_new_privs.
     LandlockMissing, or OSError when a rule is refused.
     """
     ruleset, handled = _ruleset()
@@ -61,7 +62,7 @@ def restrict(settings: Mapping[str, object]) -> None:
         for path in _paths(settings.get("names")):
             _allow(ruleset, path, READ_DIR & handled)
         for path in _paths(settings.get("write")):
-            _allow(ruleset, path, (READ | WRITE | IOCTL_DEV) & handled)
+            _allow(ruleset, path, (READ | WRITE | IOCTL_DEV) & handled, follow=False)
         if _libc.syscall(_RESTRICT_SELF, ruleset, 0) != 0:
             raise OSError(ctypes.get_errno(), "landlock_restrict_self")
     finally:
@@ -85,13 +86,15 @@ def _ruleset() -> tuple[int, int]:
     raise LandlockMissing(ctypes.get_errno(), "landlock_create_ruleset")
 
 
-def _allow(ruleset: int, path: str, rights: int) -> None:
-    """Grant ``rights`` on a path and everything below it."""
+def _allow(ruleset: int, path: str, rights: int, *, follow: bool = True) -> None:
+    """Grant ``rights`` on a path and everything below it; unless ``follow`` only where no link leads there."""
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
     try:
+        if not follow and os.readlink(f"/proc/self/fd/{place}") != path:  # noqa: PTH115 - pathlib is not loaded here
+            return
         if not stat.S_ISDIR(os.fstat(place).st_mode):
             rights &= _OF_FILES
         rule = _Beneath(rights, place)

@@ -3,20 +3,25 @@
 There are two ways to the same end. A command without limits and containment parts is started by ``posix_spawn``, which
 copies no memory: that is the quick way, and most of the cost of a Python fork is copying. Parts have to be applied by the
 child to itself between fork and exec, and so does the change to another user, so with them a real fork is needed; its
-failures travel through a pipe that a successful exec closes.
+failures travel through a pipe that a successful exec closes. The order of the layers: limits, bubblewrap's namespaces
+(which need what the rest takes away), the user, the parts.
 """
 
 import errno
 import os
 import select
 import signal
+import time
 from collections.abc import Callable
 
+from . import box, tree
+from .failure import PartFailed
 from .order import Order
-from .parts import PartFailed, apply_limits, apply_parts
+from .parts import apply_limits, apply_parts
 
 _CANNOT_START = 127
 _START_MILLISECONDS = 10_000
+_END_SECONDS, _END_TICK_SECONDS = 2.0, 0.002
 
 
 class CannotStart(Exception):
@@ -39,7 +44,7 @@ def launch(order: Order, output: int, fds: list[int], to_reset: list[signal.Sign
     stdout = fds[1] if len(fds) > 1 else output
     stdin = fds[0] if fds else os.open(os.devnull, os.O_RDONLY)
     try:
-        if not order.parts and not order.limits and order.user is None:
+        if not order.parts and not order.limits and order.user is None and order.box is None:
             return _first_that_starts(order, lambda path: _spawn(path, order, (stdin, stdout, output), to_reset))
         return _fork(order, (stdin, stdout, output), to_reset)
     finally:
@@ -74,10 +79,23 @@ def _fork(order: Order, streams: tuple[int, int, int], to_reset: list[signal.Sig
     finally:
         os.close(report)
     if failure:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        _end_attempt(pid)
         raise CannotStart(failure.decode("utf-8", "replace"))
     return pid
+
+
+def _end_attempt(pid: int) -> None:
+    """Kill what was to become the command, with whatever was built around it, until nothing is left or it takes too long."""
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    until = time.monotonic() + _END_SECONDS
+    while time.monotonic() < until:
+        tree.signal_tree(signal.SIGKILL)
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                time.sleep(_END_TICK_SECONDS)
+        except ChildProcessError:
+            return
 
 
 def _become(order: Order, streams: tuple[int, int, int], report: int, to_reset: list[signal.Signals]) -> None:
@@ -90,6 +108,9 @@ def _become(order: Order, streams: tuple[int, int, int], report: int, to_reset: 
             os.dup2(source, target)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         apply_limits(order.limits)
+        if order.box is not None:
+            box.enter(order.box)
+            _enter(order.cwd)
         if order.user is not None:
             _become_user(order.user, order.cwd)
         apply_parts(order.parts)

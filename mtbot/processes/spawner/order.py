@@ -13,10 +13,10 @@ class Order:
     ``timeout`` is in seconds, None for no limit; ``keep`` is how many bytes of output are kept, ``spool``
     how many of a longer one go into the last descriptor that came along (0: there is none); ``limits`` maps a name of
     the ``resource`` module to one value in its own unit; ``parts`` are applied in order between fork and exec. ``user`` is
-    uid, gid and groups to become before that, or None.
+    uid, gid and groups to become before that, or None; ``box`` what bubblewrap builds first, or None.
     """
 
-    __slots__ = ("argv", "cwd", "env", "keep", "limits", "mark", "parts", "spool", "timeout", "user")
+    __slots__ = ("argv", "box", "cwd", "env", "keep", "limits", "mark", "parts", "spool", "timeout", "user")
 
     def __init__(self, text: bytes) -> None:
         try:
@@ -31,6 +31,7 @@ class Order:
             self.parts = [(str(name), dict(settings)) for name, settings in fields["parts"]]
             self.mark = str(fields["mark"])
             self.user = _user(fields["user"])
+            self.box = None if fields["box"] is None else {str(name): value for name, value in fields["box"].items()}
         except (ValueError, KeyError, TypeError, AttributeError) as wrong:
             raise BadOrder(f"the request cannot be read: {wrong}") from wrong
         if not self.argv or self.keep < 1 or (self.timeout is not None and not self.timeout > 0):

@@ -8,10 +8,7 @@ import resource
 from collections.abc import Callable, Mapping
 
 from . import capabilities, kernel, landlock, seccomp
-
-
-class PartFailed(Exception):
-    """A part could not be applied; the command must not start."""
+from .failure import PartFailed
 
 
 def _no_new_privileges(_settings: Mapping[str, object]) -> None:

@@ -1,6 +1,7 @@
 """A gateway of its own for tests of containment: reads what to run as JSON lines and says how each ended.
 
-It imports nothing but the standard library and mtbot's domain and processes, so that any user's Python can run it.
+The options are a JSON object: ``bubblewrap`` is its program, ``wait_ms`` how long that may take. It imports nothing but
+what of mtbot needs only the standard library, so that any user's Python can run it.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from mtbot.domain.process import ChildRequest, Grants
-from mtbot.processes import probe
+from mtbot.processes import bubblewrap, probe
 from mtbot.processes.children import RunnerChildren
 from mtbot.processes.confiner import Confiner
 from mtbot.processes.containment import Guard
@@ -37,6 +38,8 @@ def grants_of(wanted: Mapping[str, Any]) -> Grants:
         write=paths["write"],
         read=(*paths["read"], *probe.interpreter()),
         look=paths["look"],
+        guarded=tuple(wanted.get("guarded", ())),
+        git=wanted.get("git", False),
     )
 
 
@@ -44,13 +47,19 @@ async def main() -> None:
     """Serve until the input ends."""
     runner = Runner(start_spawner())
     await runner.ready()
-    confiner = Confiner(runner, Guard(lambda _path: False, lambda _path: False, ("/nowhere/own",)))
+    options = json.loads(sys.argv[1])
+    bubblewrap.WAIT_MILLISECONDS = options.get("wait_ms", bubblewrap.WAIT_MILLISECONDS)
+    look_through = bubblewrap.look_through
+    guard = Guard(lambda _path: False, lambda _path: False, ("/nowhere/own",))
+    confiner = Confiner(runner, guard, program=options.get("bubblewrap"))
     children = RunnerChildren(runner, confiner)
     held = await confiner.state()
     say(
         files=held.files,
         network=held.network,
         signals=held.signals,
+        bubblewrap=held.bubblewrap,
+        no_bubblewrap=held.no_bubblewrap,
         missing=held.missing,
         pid=os.getpid(),
         spawner=runner.pid(),
@@ -58,6 +67,9 @@ async def main() -> None:
     )
     for number, line in enumerate(iter(sys.stdin.readline, "")):
         wanted = json.loads(line)
+        if "plan" in wanted:
+            planned = bubblewrap.Closed(tuple(wanted["grants"]["guarded"]), dict(wanted["plan"]))
+        bubblewrap.look_through = look_through if "plan" not in wanted else lambda *_, **__: planned  # noqa: B023 - called before the next turn
         request = ChildRequest(
             f"c{number}",
             ("bash", "-c", wanted["script"]),
@@ -68,7 +80,14 @@ async def main() -> None:
             grants=grants_of(wanted["grants"]),
         )
         end = await children.run(request)
-        say(exit=end.exit_code, output=end.output, message=end.message)
+        say(
+            exit=end.exit_code,
+            output=end.output,
+            message=end.message,
+            status=end.status.value,
+            held=end.held,
+            left=end.background_left,
+        )
     await confiner.close()
     await runner.close()
 

@@ -120,6 +120,29 @@ if os.geteuid() == 0:  # only root can become somebody else
         assert end.output.count("ermission denied") == 2
         assert outside.read_text() == "open to all"
 
+    async def test_a_box_of_bubblewrap_holds_that_user(runner: Runner, place: Path) -> None:
+        """It is built before root is given up, so it works where that user could not build one."""
+        confiner = Confiner(runner, NOTHING, SOMEBODY)
+        if not (await confiner.state()).bubblewrap:
+            pytest.skip("needs: bubblewrap")
+        for path in (place / ".env", place.parent / "mode"):
+            path.write_text("secret")
+            os.chown(path, SOMEBODY.uid, SOMEBODY.gid)
+        script = f"id -u; cat {place}/.env; chmod 600 {place.parent}/mode || stat -c %u {place} /usr; echo $$; echo x > {place}/y"
+        child = ChildRequest(
+            "c1",
+            ("/bin/sh", "-c", f"({script}) 2>/dev/null"),
+            str(place),
+            {"PATH": "/usr/bin:/bin"},
+            profile=CONTAINED,
+            grants=Grants(write=(str(place),), guarded=(str(place),), attributes=True),
+            account=SOMEBODY,
+        )
+        end = await RunnerChildren(runner, confiner).run(child)
+        await confiner.close()
+        assert end.output.splitlines() == ["54321", "54321", "0", "3"]
+        assert (place / "y").stat().st_uid == SOMEBODY.uid
+
 
 if os.geteuid() == 0:
 

@@ -31,9 +31,10 @@ async def test_it_is_tried_once(runner: Runner, monkeypatch: pytest.MonkeyPatch)
         return ("/bin/echo", GOOD)
 
     monkeypatch.setattr(probe, "command", command)
-    confiner = Confiner(runner, NOTHING_GUARDED)
+    confiner = Confiner(runner, NOTHING_GUARDED, program="")
     before = confiner.known
-    expected = Containment(files=True, network=True, signals=True)
+    why = ("it is not installed where only root can change it",)
+    expected = Containment(files=True, network=True, signals=True, no_bubblewrap=why)
     assert tuple(await asyncio.gather(confiner.state(), confiner.state())) == (expected, expected)
     assert before is None
     assert (await confiner.state(), confiner.known, await confiner.ready(), len(tries)) == (expected, expected, True, 1)
@@ -44,7 +45,7 @@ async def test_a_busy_host_is_asked_again(runner: Runner, monkeypatch: pytest.Mo
     commands = [("/bin/sleep", "60"), ("/bin/echo", GOOD)]
     monkeypatch.setattr(probe, "SECONDS", 0.1)
     monkeypatch.setattr(probe, "command", lambda _interpreter, _found: commands.pop(0))
-    confiner = Confiner(runner, NOTHING_GUARDED)
+    confiner = Confiner(runner, NOTHING_GUARDED, program="")
     assert not await confiner.ready()
     monkeypatch.setattr(probe, "SECONDS", 10.0)
     assert await confiner.ready()

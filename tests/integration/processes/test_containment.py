@@ -8,108 +8,13 @@ import json
 import os
 import shutil
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
 
 import pytest
 
 from mtbot.processes.confiner import remove_tree
 
-from .test_other_users import ordinary
-
-ROOT = os.geteuid() == 0
-NOBODY = 65534
-
-
-class Confined:
-    """A gateway as some user, a workspace, and things outside that belong to the same user."""
-
-    def __init__(self, folder: Path, command: tuple[str, ...], uid: int) -> None:
-        self.folder, self.uid = folder, uid
-        self.workspace, self.outside = folder / "workspace", folder / "outside"
-        self.process = subprocess.Popen(
-            [*command, "-B", str(Path(__file__).with_name("confined.py"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            bufsize=1,
-            cwd="/",
-        )
-        self.about = self._hear()
-        self.lay_out()
-
-    def lay_out(self) -> None:
-        """Make workspace and targets afresh."""
-        for place in (self.workspace, self.outside):
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir(mode=0o700)
-        (self.outside / "file").write_text("untouched")
-        (self.outside / "token").write_text("123:secret")
-        (self.outside / "token").chmod(0o600)
-        for path in (self.workspace, self.outside, *self.outside.iterdir()):
-            os.chown(path, self.uid, -1)
-
-    def state(self) -> dict[str, tuple[int, str]]:
-        """What lies outside: mode and content by name."""
-        return {path.name: (path.stat().st_mode, path.read_text()) for path in self.outside.iterdir() if path.is_file()}
-
-    def run(self, script: str, profile: str = "contained", **grants: object) -> tuple[int | None, str]:
-        """Exit code and output of a script in the workspace; it finds the names of its targets in its environment."""
-        env = {
-            "OUT": str(self.outside),
-            "GATEWAY": str(self.about["pid"]),
-            "SPAWNER": str(self.about["spawner"]),
-            "PYTHON": str(self.about["python"]),
-        }
-        wanted = {"script": script, "cwd": str(self.workspace), "env": env, "profile": profile}
-        grants.setdefault("write", [str(self.workspace)])
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps({**wanted, "grants": grants}) + "\n")
-        self.process.stdin.flush()
-        end = self._hear()
-        assert end["exit"] is not None, end
-        return int(str(end["exit"])), str(end["output"])
-
-    def holds(self, kind: str) -> bool:
-        """What the probe said."""
-        return bool(self.about[kind])
-
-    def _hear(self) -> dict[str, object]:
-        assert self.process.stdout is not None
-        found: dict[str, object] = json.loads(self.process.stdout.readline())
-        return found
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait(20)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-
-
-@pytest.fixture(scope="module", params=["itself", "ordinary"] if ROOT else ["itself"])
-def confined(request: pytest.FixtureRequest) -> Iterator[Confined]:
-    """One gateway for all attempts of a user."""
-    folder = Path(f"/tmp/mtclaw-confined-{os.getpid()}-{request.param}")
-    folder.mkdir(mode=0o755)
-    command, uid = (ordinary(), NOBODY) if request.param == "ordinary" else ((sys.executable,), os.geteuid())
-    try:
-        with Confined(folder, command, uid) as made:
-            yield made
-    finally:
-        shutil.rmtree(folder)
-
-
-def python(source: str) -> str:
-    """A script that runs Python."""
-    return f'"$PYTHON" -I -S -c \'import os, socket, ctypes; O = os.environ["OUT"]; {source}\''
-
+from .captive import ROOT, Confined, python
 
 FILES = {
     "write": "echo x > $OUT/file",
@@ -269,6 +174,18 @@ def test_paths_that_were_named_and_no_others(confined: Confined) -> None:
     }
 
 
+def test_a_link_gives_no_right_to_write_where_it_leads(confined: Confined) -> None:
+    """Somebody may have put it where a rule names a directory; last or in the middle."""
+    confined.lay_out()
+    (confined.outside / "d").mkdir()
+    os.chown(confined.outside / "d", confined.uid, -1)
+    link = confined.workspace / "link"
+    link.symlink_to(confined.outside)
+    for write in (link, link / "d"):
+        assert confined.run("echo x > $OUT/d/x", write=[str(write)])[0] != 0 or not confined.holds("files")
+    assert confined.run("echo x > $OUT/d/x", write=[str(confined.outside / "d")])[0] == 0
+
+
 def test_a_build_may_change_modes_that_landlock_does_not_see(confined: Confined) -> None:
     """What is not held, stated as a test: with the right to attributes, modes of the user's own files everywhere."""
     confined.lay_out()
@@ -295,7 +212,7 @@ def test_an_unknown_part_or_profile_starts_nothing(confined: Confined) -> None:
     wanted = {"script": "echo ran", "cwd": "/", "env": {}, "profile": "elsewhere", "grants": {}}
     confined.process.stdin.write(json.dumps(wanted) + "\n")
     end = confined._hear()
-    assert end == {"exit": None, "output": "", "message": "this host has no containment profile elsewhere"}
+    assert (end["exit"], end["message"]) == (None, "this host has no containment profile elsewhere")
 
 
 def test_what_a_command_locked_away_is_removed(tmp_path: Path) -> None:

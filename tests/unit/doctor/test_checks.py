@@ -263,6 +263,10 @@ def test_every_check_has_something_to_say_of_a_sound_installation(
     assert all(row.message for row in rows)
 
 
+WITHOUT_BUBBLEWRAP = (
+    "without bubblewrap builds can read secrets in the workspace, change git hooks, and change modes of the user's files "
+    "anywhere (why)"
+)
 NOTHING = Containment(missing=("TCP connections can be made", "files outside can be read"))
 
 
@@ -270,16 +274,17 @@ NOTHING = Containment(missing=("TCP connections can be made", "files outside can
     ("held", "profiles", "rows"),
     [
         (
-            Containment(files=True, network=True, signals=True),
+            Containment(files=True, network=True, signals=True, bubblewrap=True),
             (ProfileHeld("", needs=("the readonly pack",), require=True),),
-            [(Status.OK, "ready: files, network, signals (a contained command tried to break out)")],
+            [(Status.OK, "ready: files, network, signals, bubblewrap (a contained command tried to break out)")],
         ),
         (
-            Containment(files=True, network=True, missing=("processes can be signalled",)),
+            Containment(files=True, network=True, missing=("processes can be signalled",), no_bubblewrap=("why",)),
             (),
             [
                 (Status.OK, "ready: files, network (a contained command tried to break out)"),
                 (Status.INFO, "not held: processes can be signalled"),
+                (Status.INFO, WITHOUT_BUBBLEWRAP),
             ],
         ),
         (
@@ -299,10 +304,10 @@ NOTHING = Containment(missing=("TCP connections can be made", "files outside can
             ],
         ),
         (
-            Containment(files=True, network=True, signals=True),
+            Containment(files=True, network=True, signals=True, bubblewrap=True),
             (ProfileHeld("ops", "the workspace holds /srv/db", ("allow[0] (make)",), require=True),),
             [
-                (Status.OK, "ready: files, network, signals (a contained command tried to break out)"),
+                (Status.OK, "ready: files, network, signals, bubblewrap (a contained command tried to break out)"),
                 (Status.WARN, "NOT CONTAINED: the workspace holds /srv/db"),
                 (Status.WARN, "refused, in chat and by cron: allow[0] (make)"),
             ],

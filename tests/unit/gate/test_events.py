@@ -193,6 +193,12 @@ def test_a_request_without_a_ruling_gives_no_word(events: Events) -> None:
             "timed_out",
             f"started=7 left: a {REDACTOR.mask('swordfish9')}; b",
         ),
+        (
+            Outcome(Status.OK, REDACTOR.mask("x"), 0, 9, 3, survivors=("a",), held=("files", "network")),
+            EventKind.FINISHED,
+            "",
+            "started=7 held: files, network left: a",
+        ),
     ],
 )
 def test_the_end_belongs_to_its_start(

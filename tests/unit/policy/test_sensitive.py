@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtbot.policy.sensitive import Places, is_above_sensitive, is_repository_pointer, is_sensitive, is_sensitive_name
+from mtbot.policy.sensitive import (
+    Places,
+    is_above_sensitive,
+    is_hidden_name,
+    is_repository_pointer,
+    is_sensitive,
+    is_sensitive_name,
+)
 
 PLACES = Places(
     home="/home/op", own=("/home/op/.local/share/bot.db", "/etc/bot"), code=("/usr/local/bin", "/srv/ops/prompt.md")
@@ -266,6 +273,30 @@ def test_leaves_other_directories_to_a_look_at_the_disk(path: str) -> None:
 def test_judges_names_that_lie_on_no_disk(name: str, sensitive: bool) -> None:
     """A path inside a revision is judged by its names alone."""
     assert is_sensitive_name(name, PLACES) is sensitive
+
+
+@pytest.mark.parametrize(
+    ("name", "directory", "hidden"),
+    [
+        (".env", False, True),
+        (".ENV.Production", False, True),
+        ("prod.env", False, True),
+        ("id_ed25519", False, True),
+        (".env.example", False, False),
+        ("env.py", False, False),
+        ("secrets.py", False, False),
+        ("cacert.pem", False, False),
+        (".npmrc", False, False),
+        (".env", True, False),
+        (".ssh", True, True),
+        (".ssh", False, False),
+        ("src", True, False),
+    ],
+)
+def test_what_is_hidden_from_builds_is_a_part_of_it(name: str, directory: bool, hidden: bool) -> None:
+    """What they could not do without is not, nor a directory that is called like a file of secrets."""
+    assert is_hidden_name(name, directory=directory) is hidden
+    assert not hidden or is_sensitive(f"/srv/{name}", PLACES)
 
 
 @given(st.text(max_size=60))

@@ -6,8 +6,9 @@ import pytest
 
 from mtbot.domain.process import Containment, Grants
 from mtbot.processes import probe
-from mtbot.processes.containment import DEVICES, NO_HOME, Guard, environment_for, parts_for, system_paths, without
+from mtbot.processes.containment import NO_HOME, Guard, environment_for, parts_for, system_paths, without
 from mtbot.processes.request import Part
+from mtbot.processes.spawner.curtains import DEVICES
 
 
 def guard(*own: str, closed: tuple[str, ...] = (), above: tuple[str, ...] = ()) -> Guard:
@@ -166,5 +167,5 @@ def test_signals_are_not_needed() -> None:
 def test_without_a_whole_answer_nothing_holds(output: str, missing: str) -> None:
     """A probe that did not run has proved nothing."""
     found = probe.read_answer(output, "cannot start: LandlockMissing")
-    assert found == Containment(missing=(missing,))
+    assert found == Containment(missing=(missing,), no_bubblewrap=(missing,))
     assert not found.ready

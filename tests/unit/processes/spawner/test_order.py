@@ -1,10 +1,11 @@
 """A supervisor starts nothing on a request that it cannot read in full."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from mtbot.processes.request import Limits, Part, Profile, SpawnRequest
+from mtbot.processes.request import Box, Limits, Part, Profile, SpawnRequest
 from mtbot.processes.spawner.order import BadOrder, Order
 
 FIELDS: dict[str, object] = {
@@ -17,6 +18,8 @@ FIELDS: dict[str, object] = {
     "limits": {},
     "parts": [],
     "mark": "",
+    "box": None,
+    "user": None,
 }
 
 
@@ -30,11 +33,27 @@ def test_an_order_says_what_the_request_says() -> None:
     assert order.limits == {"RLIMIT_NOFILE": 7}
     assert order.parts == [("no_new_privs", {}), ("files", {"read": ["/usr"]})]
     assert order.mark == "MTCLAW_CALL=17"
+    assert order.box is None
+    boxed = replace(request, profile=Profile("strict", box=Box("/b", ("--x", "y"), (("hidden", "/w/.env"),), 7)))
+    assert Order(json.dumps(boxed.facts()).encode()).box == {
+        "program": "/b",
+        "args": ["--x", "y"],
+        "curtains": [["hidden", "/w/.env"]],
+        "wait_ms": 7,
+    }
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"argv": []}, {"keep": 0}, {"timeout": 0}, {"timeout": "soon"}, {"env": []}, {"limits": {"RLIMIT_AS": "much"}}],
+    [
+        {"argv": []},
+        {"keep": 0},
+        {"timeout": 0},
+        {"timeout": "soon"},
+        {"env": []},
+        {"limits": {"RLIMIT_AS": "much"}},
+        {"box": []},
+    ],
 )
 def test_an_order_that_makes_no_sense_is_refused(change: dict[str, object]) -> None:
     """A wrong value is an error and never a default."""
