@@ -21,7 +21,7 @@ PYTEST_ARGS ?=
 APP := $(HOME)/.local/share/mtclaw/venv
 LINKS := $(HOME)/.local/bin
 
-.PHONY: help demo install uninstall test check format docs fuzz crash mutants bench lock clean
+.PHONY: help demo install uninstall test check format docs fuzz crash interop mutants bench lock clean
 
 help: ## list these targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/\1 \2/p' Makefile | while read -r name text; do printf 'make %-10s %s\n' "$$name" "$$text"; done
@@ -70,6 +70,9 @@ fuzz: .venv/dev.stamp .venv/package.stamp ## compare original and canonical comm
 crash: .venv/dev.stamp .venv/package.stamp ## kill the gateway at 200 instants and look at what it says afterwards
 	MTCLAW_TEST_RANDOM_KILLS=200 $(BIN)/python -m pytest tests/crash
 
+interop: .venv/dev.stamp .venv/package.stamp .venv/interop.stamp ## talk to a small model that runs here (needs a C++ compiler)
+	MTCLAW_TEST_REAL_MODEL=.venv/interop/bin/python $(BIN)/python -m pytest tests/interop
+
 mutants: .venv/dev.stamp .venv/package.stamp ## remove each rule and check in turn; each must fail a test
 	$(BIN)/python -m tests.mutants.run
 
@@ -85,6 +88,8 @@ lock: ## resolve both locks anew (needs uv)
 	  pyproject.toml --group build -o requirements.lock
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet \
 	  pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet \
+	  --group interop -o requirements-interop.lock
 
 clean: ## remove the environment and every cache
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage dist
@@ -119,6 +124,11 @@ stop-if-lacking = $(if $(shell $(call lacking,$(1))),$(error $(shell $(call lack
 	$(BIN)/python -m venv --clear .venv/bench
 	.venv/bench/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
 	.venv/bench/bin/python -m pip --disable-pip-version-check install --quiet --no-build-isolation --no-deps --editable .
+	@touch $@
+
+.venv/interop.stamp: requirements-interop.lock | .venv/bin/python
+	$(BIN)/python -m venv --clear .venv/interop
+	.venv/interop/bin/python -m pip --disable-pip-version-check --no-input install --quiet --require-hashes -r $<
 	@touch $@
 
 .venv/package.stamp: pyproject.toml .venv/runtime.stamp

@@ -36,6 +36,8 @@ def request_body(request: ModelRequest) -> dict[str, object]:
     }
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
+        # the default of the interface, and yet llama-cpp-python offers no tool to its model without it
+        body["tool_choice"] = "auto"
     if request.temperature is not None:
         body["temperature"] = request.temperature
     return body

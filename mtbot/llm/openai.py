@@ -51,4 +51,8 @@ class OpenAIProvider(HttpProvider):
         return {"Authorization": f"Bearer {key}"}
 
     def _optional(self, request: ModelRequest) -> Mapping[str, bool]:
-        return {"temperature": request.temperature is not None, "stream_options": self._server.stream}
+        return {
+            "temperature": request.temperature is not None,
+            "stream_options": self._server.stream,
+            "tool_choice": bool(request.tools),
+        }

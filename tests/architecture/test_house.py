@@ -19,6 +19,7 @@ PROMISED = (
     "docs",
     "fuzz",
     "crash",
+    "interop",
     "mutants",
     "bench",
     "lock",

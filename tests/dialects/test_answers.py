@@ -147,6 +147,7 @@ async def test_what_is_sent_is_what_was_asked(connect: Connect, stream: bool) ->
         "model": "sim-1",
         "messages": messages,
         "tools": [{"type": "function", "function": function}],
+        "tool_choice": "auto",
         **streaming,
     }
     assert second == {"model": "sim-1", "messages": messages, "temperature": 0.5, **streaming}

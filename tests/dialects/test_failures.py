@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 
+from mtbot.domain.call import Risk, ToolDefault, ToolSpec
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import ModelRequest
 from mtbot.domain.turn import Message, Role
@@ -111,6 +113,16 @@ async def test_a_refused_temperature_is_left_out_once_and_remembered(connect: Co
     assert (await line.provider.complete(other)).text == "c"
     assert [request.body.get("temperature") for request in line.server.requests] == [0.2, None, None, 0.2]
     assert line.slept == []
+
+
+async def test_a_server_that_lets_nobody_choose_is_asked_without_a_choice(connect: Connect) -> None:
+    """Its tools stay on offer: choosing by itself is what such a server does anyway."""
+    line = await connect(script.unsupported("tool_choice"), say("a"), say("b"))
+    tool = ToolSpec("exec", "Run a command.", {"type": "object"}, Risk.EXEC, ToolDefault.ASK)
+    for wanted in "ab":
+        assert (await line.provider.complete(replace(ASK, tools=(tool,)))).text == wanted
+    assert [request.body.get("tool_choice") for request in line.server.requests] == ["auto", None, None]
+    assert all(request.body["tools"] for request in line.server.requests)
 
 
 async def test_a_parameter_that_is_still_refused_is_an_error(connect: Connect) -> None:

@@ -53,6 +53,7 @@ def test_a_request_holds_what_was_asked_and_nothing_else() -> None:
         "tools": [
             {"type": "function", "function": {"name": "exec", "description": "Run.", "parameters": {"type": "object"}}}
         ],
+        "tool_choice": "auto",
         "temperature": 0.0,
     }
 
