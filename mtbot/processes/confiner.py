@@ -31,11 +31,17 @@ class Confiner:
     """Confines what the runner executes."""
 
     def __init__(
-        self, runner: Runner, guard: Guard, account: Account | None = None, program: str | None = None
+        self,
+        runner: Runner,
+        guard: Guard,
+        account: Account | None = None,
+        program: str | None = None,
+        newest_landlock: int | None = None,
     ) -> None:
         """``account`` is who commands run as, so that what is found out holds for them.
 
-        ``program`` is bubblewrap, empty for none; None looks for that of this host.
+        ``program`` is bubblewrap, empty for none; None looks for that of this host. ``newest_landlock`` is the version to
+        make do with, so that a test knows what an older kernel would hold.
         """
         self._account = account
         self._runner = runner
@@ -43,6 +49,7 @@ class Confiner:
         self._system = system_paths(guard)
         self._probing: asyncio.Task[Containment] | None = None
         self._tried = False
+        self._newest_landlock = newest_landlock
         self._bubblewrap = bubblewrap.find() if program is None else program
 
     @property
@@ -106,7 +113,7 @@ class Confiner:
 
     def _profile(self, grants: Grants, private: str, *, boxed: bool) -> tuple[Profile, str]:
         """The profile of a call, and what is to be said of it."""
-        parts = parts_for(grants, self._system, private, self._guard)
+        parts = parts_for(grants, self._system, private, self._guard, self._newest_landlock)
         if not boxed:
             return contained(parts), ""
         closed = bubblewrap.look_through(grants.guarded, (*grants.read, *grants.look), grants.write, git=grants.git)

@@ -77,20 +77,27 @@ class Guard:
         return any(_within(path, place) or _within(place, path) for place in self.own)
 
 
-def parts_for(grants: Grants, system: Iterable[str], private: str, guard: Guard) -> tuple[Part, ...]:
+def parts_for(
+    grants: Grants, system: Iterable[str], private: str, guard: Guard, newest_landlock: int | None = None
+) -> tuple[Part, ...]:
     """The parts, in the order in which they must be applied. ``private`` is the call's temporary directory."""
-    names, files = _looked_at(grants.look)
-    granted = [*_programs(grants.programs, guard), *grants.read, *files]
+    names, looked_at = _looked_at(grants.look)
+    granted = [*_programs(grants.programs, guard), *grants.read, *looked_at]
     granted += _repository(grants.repository, guard) if grants.repository else ()
     read = [*system, *(path for path in granted if not guard.holds_own(path))]
     write = writable(grants, private, guard)
+    files: dict[str, object] = {"read": _once(read), "names": names, "write": _once(write)}
     return (
         Part("no_new_privs"),
         Part("limits", {"RLIMIT_CORE": 0}),
         Part("capabilities"),
-        Part("landlock", {"read": list(dict.fromkeys(read)), "names": names, "write": list(dict.fromkeys(write))}),
+        Part("landlock", files if newest_landlock is None else files | {"newest": newest_landlock}),
         Part("seccomp", {"network": grants.network, "attributes": grants.attributes}),
     )
+
+
+def _once(paths: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(paths))
 
 
 def contained(parts: tuple[Part, ...], box: Box | None = None) -> Profile:

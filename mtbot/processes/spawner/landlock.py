@@ -26,13 +26,16 @@ WRITE = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | _MAKES | REFER | TRUNCATE
 _OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 
 _LADDER = (
-    (READ | WRITE | IOCTL_DEV, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS),
-    (READ | WRITE | IOCTL_DEV, 0),
-    (READ | WRITE, 0),
-    ((READ | WRITE) & ~TRUNCATE, 0),
-    ((READ | WRITE) & ~(TRUNCATE | REFER), 0),
+    (6, READ | WRITE | IOCTL_DEV, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS),
+    (5, READ | WRITE | IOCTL_DEV, 0),
+    (3, READ | WRITE, 0),
+    (2, (READ | WRITE) & ~TRUNCATE, 0),
+    (1, (READ | WRITE) & ~(TRUNCATE | REFER), 0),
 )
-"""What to handle, from everything to the first that every Landlock knows; the kernel says EINVAL to what it does not."""
+"""What to handle, from everything to what every Landlock knows, with the version that brought it.
+
+Nobody asks for the version: the kernel says EINVAL to what it does not know, and the next step is tried.
+"""
 
 
 class LandlockMissing(OSError):
@@ -52,10 +55,12 @@ def restrict(settings: Mapping[str, object]) -> None:
     """Confine this process for good: ``read``, ``names`` and ``write`` are lists of paths with all that lies below.
 
     What is in ``names`` may be listed and not read. A path that does not exist is left out, and in ``write`` one with a
-    link in it: another command may have put it there. Needs no_new_privs.
+    link in it: another command may have put it there. ``newest`` makes do with what Landlock was in that version; nothing
+    sets it but a test of how much an older kernel holds. Needs no_new_privs.
     LandlockMissing, or OSError when a rule is refused.
     """
-    ruleset, handled = _ruleset()
+    newest = settings.get("newest")
+    ruleset, handled = _ruleset(newest if isinstance(newest, int) else _LADDER[0][0])
     try:
         for path in _paths(settings.get("read")):
             _allow(ruleset, path, READ & handled)
@@ -73,9 +78,11 @@ def _paths(value: object) -> Iterable[str]:
     return [path for path in value if isinstance(path, str)] if isinstance(value, list | tuple) else []
 
 
-def _ruleset() -> tuple[int, int]:
+def _ruleset(newest: int) -> tuple[int, int]:
     """A rule set that handles as much as the kernel knows, and the rights of files that it handles."""
-    for rights, scoped in _LADDER:
+    for version, rights, scoped in _LADDER:
+        if version > newest:
+            continue
         attributes = _Attributes(rights, 0, scoped)
         size = ctypes.sizeof(attributes) if scoped else 8
         ruleset: int = _libc.syscall(_CREATE_RULESET, ctypes.byref(attributes), size, 0)

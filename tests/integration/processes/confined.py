@@ -1,7 +1,8 @@
 """A gateway of its own for tests of containment: reads what to run as JSON lines and says how each ended.
 
-The options are a JSON object: ``bubblewrap`` is its program, ``wait_ms`` how long that may take. It imports nothing but
-what of mtbot needs only the standard library, so that any user's Python can run it.
+The options are a JSON object: ``bubblewrap`` is its program, ``wait_ms`` how long that may take, ``landlock`` the
+newest version of it to be used. It imports nothing but what of mtbot needs only the standard library, so that any user's
+Python can run it.
 """
 
 import asyncio
@@ -51,7 +52,7 @@ async def main() -> None:
     bubblewrap.WAIT_MILLISECONDS = options.get("wait_ms", bubblewrap.WAIT_MILLISECONDS)
     look_through = bubblewrap.look_through
     guard = Guard(lambda _path: False, lambda _path: False, ("/nowhere/own",))
-    confiner = Confiner(runner, guard, program=options.get("bubblewrap"))
+    confiner = Confiner(runner, guard, program=options.get("bubblewrap"), newest_landlock=options.get("landlock"))
     children = RunnerChildren(runner, confiner)
     held = await confiner.state()
     say(
