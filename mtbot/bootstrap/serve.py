@@ -185,8 +185,15 @@ async def _one_turn(engine: Engine, address: Address, inbound: Inbound) -> int:
     return 128 + interrupted[0] if interrupted else status
 
 
+class Terminated(Exception):
+    """SIGTERM came; what ran was stopped and is on record."""
+
+
 async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver: bool, ephemeral: bool) -> str:
-    """Run one job now; what it said. ConfigError for an unknown job, StateError while a gateway holds its session."""
+    """Run one job now; what it said. ConfigError for an unknown job, StateError while a gateway holds its session.
+
+    Ctrl-C and SIGTERM stop it in order; after the latter it raises Terminated.
+    """
     from mtbot.bootstrap.online import build_scheduler, jobs_of
 
     job = next((job for job in jobs_of(loaded) if job.name == name), None)
@@ -205,6 +212,7 @@ async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver
         raise StateError(f"the gateway (pid {holder}) is running and owns this job's session", hint="use --ephemeral")
     engine = build_engine(await work(loaded), Runner(spawner))
     outbox = asyncio.create_task(engine.outbox.run())
+    terminated = _cancel_at_sigterm()
     try:
         ran = await build_scheduler(engine).run_now(job, loaded.clock.now_ms(), deliver=deliver)
         if deliver and holder is None:
@@ -212,12 +220,30 @@ async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver
         if ran is None:
             return "(not run: that occurrence has run already, or the run before it has not ended)"
         return f"Asked as #{ran.waiting}; the gateway goes on with the answer." if ran.waiting else ran.text
+    except asyncio.CancelledError:
+        if terminated:
+            raise Terminated from None
+        raise
     finally:
         await engine.lanes.drain(10.0)
         await engine.outbox.close(1.0)
         outbox.cancel()
         await asyncio.gather(outbox, return_exceptions=True)
         await engine.close()
+
+
+def _cancel_at_sigterm() -> list[int]:
+    """Have SIGTERM cancel this task, as asyncio has Ctrl-C do it; the list then holds its number."""
+    came: list[int] = []
+    task = asyncio.current_task()
+    assert task is not None
+
+    def stop() -> None:
+        came.append(int(signal.SIGTERM))
+        task.cancel()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
+    return came
 
 
 class _EachBot:

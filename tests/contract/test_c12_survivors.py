@@ -4,15 +4,15 @@ import asyncio
 import os
 import select
 import signal
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from mtbot.domain.record import EventKind
 from mtbot.simulator.script import Step, call, say
-from tests.contract.stage import CHIEF, Setting, Stage, open_stage
+from tests.contract.stage import CHIEF, GROUP, Setting, Stage, open_stage
 from tests.contract.surfaces import Way, on_every_surface
 
 SECONDS = 5.0
@@ -28,6 +28,9 @@ echo $$ >> pids
 sleep 604"""
 """A grandchild, one in a session of its own, one that ignores signals, a double fork, and the shell itself."""
 MEMBERS = 7
+RULE = "[{argv: [bash, family.sh], containment: host, why: test}]"
+CHATS = {"private": CHIEF.id, "group": GROUP}
+VERBS = {"terminal": ("prompt", "start them", "--new"), "cron": ("cron", "run", "nightly", "--ephemeral")}
 STEPS: tuple[Step, ...] = (call("exec", {"command": "bash family.sh"}), say("Through."))
 
 
@@ -92,36 +95,65 @@ def _numbers(pipe: Path) -> list[int]:
     return [int(word) for word in data.split()]
 
 
-async def begin(stage: Stage, workspace: Path) -> Watch:
-    """Have the family started from the private chat; a person approves it."""
-    await stage.telegram.say(CHIEF, None, "start them")
-    await stage.telegram.shown(CHIEF.id, "Run this on", timeout=20)
-    await stage.telegram.press(CHIEF, "✅ Approve once", CHIEF.id)
-    return await family(workspace)
+async def speak(stage: Stage, chat: int) -> None:
+    """Have the family asked for in a chat."""
+    mention = "" if chat == CHIEF.id else f"@{stage.telegram.bot().account.person.username} "
+    await stage.telegram.say(CHIEF, None if chat == CHIEF.id else chat, f"{mention}start them")
 
 
+@asynccontextmanager
+async def at_work(stage: Stage, workspace: Path, place: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, Watch]]:
+    """The process that runs the family for ``place``, and the family: a gateway, or a verb of the command line."""
+    if place in VERBS:
+        process = await stage.spawn(*VERBS[place])
+        try:
+            yield process, await family(workspace)
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.communicate()
+        return
+    async with stage.gateway_process() as gateway:
+        await speak(stage, CHATS[place])
+        yield gateway, await family(workspace)
+
+
+@pytest.mark.parametrize("place", ["private", "group", "terminal", "cron"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["term", "kill"])
-async def test_nothing_outlives_the_gateway(tmp_path: Path, number: signal.Signals) -> None:
-    """Ended by a service manager, or killed with nothing left to say."""
+async def test_nothing_outlives_what_ran_it(tmp_path: Path, number: signal.Signals, place: str) -> None:
+    """Ended by a service manager, or killed with nothing left to say; on record is how it ended."""
     workspace = prepare(tmp_path)
-    async with open_stage(tmp_path, STEPS, start=False) as stage:
-        async with stage.gateway_process() as gateway:
-            watch = await begin(stage, workspace)
-            gateway.send_signal(number)
+    async with open_stage(tmp_path, STEPS, Setting(allow=RULE), start=False) as stage:
+        async with at_work(stage, workspace, place) as (process, watch):
+            process.send_signal(number)
             assert await watch.left() == []
             async with asyncio.timeout(30):
-                assert await gateway.wait() == (-number if number == signal.SIGKILL else 128 + number)
+                assert await process.wait() == (-number if number == signal.SIGKILL else 128 + number)
         await stage.start()
         ends = [e.draft.kind for e in await stage.events() if e.draft.kind in (EventKind.FAILED, EventKind.INTERRUPTED)]
         assert ends == [EventKind.INTERRUPTED if number == signal.SIGKILL else EventKind.FAILED]
 
 
-async def test_nothing_outlives_a_stop(tmp_path: Path) -> None:
+async def test_nothing_outlives_the_gateway_after_a_persons_yes(tmp_path: Path) -> None:
+    """What a button started is ended like what a rule started."""
+    workspace = prepare(tmp_path)
+    async with open_stage(tmp_path, STEPS, start=False) as stage, stage.gateway_process() as gateway:
+        await speak(stage, CHIEF.id)
+        await stage.telegram.shown(CHIEF.id, "Run this on", timeout=20)
+        await stage.telegram.press(CHIEF, "✅ Approve once", CHIEF.id)
+        watch = await family(workspace)
+        gateway.kill()
+        assert await watch.left() == []
+
+
+@pytest.mark.parametrize("place", ["private", "group"])
+async def test_nothing_outlives_a_stop(tmp_path: Path, place: str) -> None:
     """/stop ends the whole family."""
     workspace = prepare(tmp_path)
-    async with open_stage(tmp_path, STEPS) as stage:
-        watch = await begin(stage, workspace)
-        await stage.telegram.say(CHIEF, None, "/stop")
+    async with open_stage(tmp_path, STEPS, Setting(allow=RULE)) as stage:
+        await speak(stage, CHATS[place])
+        watch = await family(workspace)
+        await stage.telegram.say(CHIEF, None if place == "private" else GROUP, "/stop")
         assert await watch.left() == []
 
 
@@ -129,8 +161,7 @@ async def test_nothing_outlives_a_stop(tmp_path: Path) -> None:
 async def test_nothing_outlives_a_time_out(tmp_path: Path, way: Way) -> None:
     """On every way in: the time is over, and so are they."""
     workspace = prepare(tmp_path)
-    rule = "[{argv: [bash, family.sh], containment: host, why: test}]"
-    setting = Setting(allow=rule)
+    setting = Setting(allow=RULE)
     async with open_stage(tmp_path, STEPS, setting, start=False) as stage:
         stage.config.write_text(stage.config.read_text().replace("timeout: 20s\n", "timeout: 3s\n"))
         await stage.start()
