@@ -122,12 +122,15 @@ def _throttle(engine: Engine, intake: Intake, cut_offs: CutOffs) -> None:
 
 
 def _received(engine: Engine, ways: BotWays) -> Received:
-    clock = engine.loaded.clock
+    clock, telegram = engine.loaded.clock, engine.loaded.settings.channels.telegram
     return Received(
         Shelving(
             ways,
-            WorkspaceShelf(lambda address: engine.profiles.of(address).settings.agent.workspace),
-            engine.loaded.settings.channels.telegram.max_file_bytes,
+            WorkspaceShelf(
+                lambda address: engine.profiles.of(address).settings.agent.workspace, telegram.max_inbox_bytes
+            ),
+            telegram.max_file_bytes,
+            telegram.max_inbox_bytes,
             lambda: clock.date(clock.now_ms()),
         )
     )

@@ -148,6 +148,11 @@ class TelegramSettings(Section):
         says="Largest file that is taken from a message into inbox/ of the workspace; 0 takes none. "
         "Telegram's own server hands out no more than 20 MB.",
     )
+    max_inbox_bytes: Annotated[int, whole(0, 1_000_000_000_000_000)] = key(
+        1_000_000_000,
+        says="Most that inbox/ of a workspace may hold in all, with what else lies there; a file that would make it more "
+        "is not taken. 0 takes none.",
+    )
     bots: Mapping[Name, BotSettings] = key({}, says="The bots by name.")
 
     def token_ref(self, bot: str) -> SecretRef:

@@ -21,6 +21,16 @@ class FileRefused(Exception):
     """The file is not taken; the text completes the sentence "I could not take NAME: ..."."""
 
 
+class Full(FileRefused):
+    """There is no room for it. ``most`` is the bytes that may be kept in all."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"{PLACE} in the workspace would hold more than {size_text(most)}. Have something in it deleted or moved, "
+            "then send it again."
+        )
+
+
 class Attachments(Protocol):
     """The channel, as far as files come from it."""
 
@@ -30,10 +40,14 @@ class Attachments(Protocol):
 
 
 class Shelf(Protocol):
-    """Where received files are kept."""
+    """Where received files are kept, up to a size in all."""
+
+    async def room(self, address: Address) -> int:
+        """How many bytes more can be kept now. FileRefused if that cannot be found out."""
+        ...
 
     async def put(self, address: Address, name: str, data: bytes) -> str:
-        """Keep a new file, never over another one; where it lies, seen from the workspace. FileRefused."""
+        """Keep a new file, never over another one; where it lies, seen from the workspace. FileRefused, also ``Full``."""
         ...
 
 

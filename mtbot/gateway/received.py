@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import structlog
 
 from mtbot.domain.errors import ChannelError, MtclawError
-from mtbot.domain.received import RECEIVED, Attachments, FileRefused, Shelf, kept_name, size_text
+from mtbot.domain.received import RECEIVED, Attachments, FileRefused, Full, Shelf, kept_name, size_text
 from mtbot.domain.turn import Address, Attached, Inbound
 
 QUIET_SECONDS = 1.0
@@ -23,11 +23,15 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Shelving:
-    """What receiving needs: the channel, the workspace, the most bytes of one file (0: none is taken), today's date."""
+    """What receiving needs: the channel, the workspace, today's date.
+
+    ``most`` bytes of one file and ``most_in_all`` of all that are kept are taken; 0 of either: none is taken.
+    """
 
     attachments: Attachments
     shelf: Shelf
     most: int
+    most_in_all: int
     today: Callable[[], str]
 
 
@@ -38,8 +42,9 @@ class Received:
         self._shelving = shelving
 
     async def kept(self, inbound: Inbound) -> tuple[Inbound, tuple[str, ...]]:
-        """The message with its files named in its text, and a sentence for the person about each that was not taken."""
-        lines, faults = [], []
+        """The message with its files named in its text, and a sentence for the person about each reason why some were not taken."""
+        lines: list[str] = []
+        faults: dict[str, list[str]] = {}
         for attached in inbound.files:
             name = kept_name(attached.name, self._shelving.today())
             try:
@@ -47,19 +52,22 @@ class Received:
                 where = await self._shelving.shelf.put(inbound.address, name, data)
             except (FileRefused, ChannelError) as error:
                 why = error.message if isinstance(error, ChannelError) else str(error)
-                faults.append(f"I could not take {attached.name or 'the file'}: {why}")
+                faults.setdefault(why, []).append(attached.name or "the file")
                 continue
             of = f", {attached.mime}" if attached.mime else ""
             lines.append(f"{RECEIVED}{where}{of}, {size_text(len(data))}]")
         text = "\n".join((*filter(None, (inbound.text,)), *lines))
-        return replace(inbound, text=text, files=()), tuple(faults)
+        told = tuple(f"I could not take {', '.join(names)}: {why}" for why, names in faults.items())
+        return replace(inbound, text=text, files=()), told
 
     async def _fetched(self, inbound: Inbound, attached: Attached) -> bytes:
         most = self._shelving.most
-        if most == 0:
+        if most == 0 or self._shelving.most_in_all == 0:
             raise FileRefused("I take no files here.")
         if attached.size is not None and attached.size > most:
             raise FileRefused(f"it has {size_text(attached.size)}, and I take at most {size_text(most)}.")
+        if await self._shelving.shelf.room(inbound.address) < max(1, attached.size or 0):
+            raise Full(self._shelving.most_in_all)
         return await self._shelving.attachments.fetch(inbound.address.bot, attached.handle, most)
 
 

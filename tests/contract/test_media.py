@@ -81,6 +81,21 @@ async def test_what_is_too_large_is_said_and_the_words_still_count(tmp_path: Pat
         assert (kept(stage), asked(stage)) == ({}, "look")
 
 
+async def test_nobody_fills_the_disk_with_files(tmp_path: Path) -> None:
+    """One line says what is full and what to do, also for an album; a file that still fits is taken."""
+    setting = Setting(telegram_extra="max_inbox_bytes: 40")
+    async with open_stage(tmp_path, (say("One."), say("None."), say("Two.")), setting) as stage:
+        full = "inbox in the workspace would hold more than 40 bytes. Have something in it deleted or moved"
+        await stage.telegram.say(CHIEF, None, "keep", attach=Attachment(b"x" * 30, "a.txt"))
+        await stage.telegram.shown(CHIEF.id, "One.")
+        await stage.telegram.album(CHIEF, None, [PDF, PDF], "and these")
+        await stage.telegram.shown(CHIEF.id, f"I could not take report.pdf, report.pdf: {full}")
+        await stage.telegram.shown(CHIEF.id, "None.")
+        await stage.telegram.say(CHIEF, None, "and this", attach=Attachment(b"x" * 9, "b.txt"))
+        await stage.telegram.shown(CHIEF.id, "Two.")
+        assert {name: len(data) for name, data in kept(stage).items()} == {"a.txt": 30, "b.txt": 9}
+
+
 async def test_a_voice_message_is_answered_honestly(tmp_path: Path) -> None:
     """Without a turn; and a file that could not be taken, with no words, begins none either."""
     setting = Setting(telegram_extra="max_file_bytes: 0")

@@ -18,9 +18,10 @@ AT_ONCE = 0.0
 class Place:
     """A channel and a shelf in memory. What is in ``broken`` cannot be fetched."""
 
-    def __init__(self, broken: dict[str, Exception] | None = None, full: bool = False) -> None:
+    def __init__(self, broken: dict[str, Exception] | None = None, full: bool = False, room: int = 10**9) -> None:
         self.broken = broken or {}
         self.full = full
+        self.left = room
         self.kept: dict[str, bytes] = {}
         self.fetched: list[str] = []
 
@@ -32,6 +33,11 @@ class Place:
             raise self.broken[handle]
         return handle.encode()
 
+    async def room(self, address: Address) -> int:
+        """What is left."""
+        del address
+        return self.left
+
     async def put(self, address: Address, name: str, data: bytes) -> str:
         """Keep."""
         del address
@@ -41,9 +47,9 @@ class Place:
         return f"inbox/{name}"
 
 
-def received(place: Place, most: int = 1000) -> Received:
+def received(place: Place, most: int = 1000, most_in_all: int = 5000) -> Received:
     """What keeps files there."""
-    return Received(Shelving(place, place, most, lambda: "2026-11-30"))
+    return Received(Shelving(place, place, most, most_in_all, lambda: "2026-11-30"))
 
 
 def with_files(*files: Attached, text: str = "look") -> Inbound:
@@ -86,10 +92,24 @@ async def test_what_is_too_large_is_not_even_fetched() -> None:
 async def test_where_no_files_are_taken_that_is_said() -> None:
     """And nothing is fetched."""
     place = Place()
-    assert (await received(place, most=0).kept(with_files(Attached("f"))))[1] == (
-        "I could not take the file: I take no files here.",
-    )
+    for none in (received(place, most=0), received(place, most_in_all=0)):
+        assert (await none.kept(with_files(Attached("f"))))[1] == ("I could not take the file: I take no files here.",)
     assert place.fetched == []
+
+
+async def test_where_there_is_no_room_left_one_line_says_so() -> None:
+    """However many files there are; what cannot fit is not fetched, and what fits is taken."""
+    place = Place(room=10)
+    files = (Attached("f", "a", size=11), Attached("f", "b", size=10), Attached("f", size=12))
+    _, told = await received(place).kept(with_files(*files))
+    why = (
+        "inbox in the workspace would hold more than 5.0 kB. Have something in it deleted or moved, then send it again."
+    )
+    assert told == (f"I could not take a, the file: {why}",)
+    assert (place.fetched, list(place.kept)) == (["f"], ["20261130-b"])
+    place.left = 0
+    _, told = await received(place).kept(with_files(Attached("f", "c"), text=""))
+    assert told == (f"I could not take c: {why}",)
 
 
 async def test_a_full_disk_is_said() -> None:

@@ -1,17 +1,18 @@
 """Received files: new ones only, in one directory of the workspace, never through a link."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from mtbot.domain.received import FileRefused
+from mtbot.domain.received import FileRefused, Full
 from mtbot.tools.shelf import WorkspaceShelf
 from tests.unit.approvals.samples import PRIVATE
 
 
-def shelf(workspace: Path) -> WorkspaceShelf:
+def shelf(workspace: Path, most: int = 1_000_000) -> WorkspaceShelf:
     """The shelf of one workspace."""
-    return WorkspaceShelf(lambda _address: workspace)
+    return WorkspaceShelf(lambda _address: workspace, most)
 
 
 async def test_a_name_that_is_taken_gets_a_number(tmp_path: Path) -> None:
@@ -45,3 +46,31 @@ async def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     with pytest.raises(FileRefused) as refused:
         await shelf(tmp_path).put(PRIVATE, "a.txt", b"one")
     assert str(tmp_path) not in str(refused.value)
+
+
+async def test_the_directory_holds_no_more_than_its_share(tmp_path: Path) -> None:
+    """To the byte, however many come at once, also after a restart; what lies below it counts, what links lead to does not."""
+    puts = [shelf(tmp_path, 40)]
+    first = await asyncio.gather(*(puts[0].put(PRIVATE, "a", b"x" * 9) for _ in range(6)), return_exceptions=True)
+    assert [str(one) for one in first if not isinstance(one, str)] == [str(Full(40))] * 2
+    inbox = tmp_path / "inbox"
+    assert sum(path.stat().st_size for path in inbox.iterdir()) == 36
+    again = shelf(tmp_path, 40)
+    assert await again.room(PRIVATE) == 4
+    (inbox / "link").symlink_to("/")
+    assert await again.room(PRIVATE) == 3
+    assert await again.put(PRIVATE, "b", b"123") == "inbox/b"
+    with pytest.raises(Full, match="would hold more than 40 bytes"):
+        await again.put(PRIVATE, "c", b"1")
+    for path in inbox.iterdir():
+        path.unlink()
+    (inbox / "d").mkdir()
+    (inbox / "d" / "deep").write_bytes(b"x" * 30)
+    assert await again.room(PRIVATE) <= 10
+
+
+async def test_room_is_found_where_there_is_nothing_yet(tmp_path: Path) -> None:
+    """And a place that is a link holds nothing of ours; to write there is refused."""
+    assert await shelf(tmp_path / "none", 7).room(PRIVATE) == 7
+    (tmp_path / "inbox").symlink_to("/usr")
+    assert await shelf(tmp_path, 7).room(PRIVATE) == 7
