@@ -6,11 +6,11 @@ a whole small turn: an opening of ours, a call that asks for it, the note as its
 
 from mtbot.domain.call import UNTRUSTED
 from mtbot.domain.ids import CallId
-from mtbot.domain.memory import Keeps, Pin, Summary
+from mtbot.domain.memory import NO_PERSON, Keeps, Pin, Summary
 from mtbot.domain.turn import Message, Role, ToolCall
 
 NOTED = "(noted)"
-SUMMED_UP = "(Not from a person: older messages of this conversation were summed up to save room.)"
+SUMMED_UP = f"{NO_PERSON}older messages of this conversation were summed up to save room.)"
 PINNED = "(Notes that people pinned in this conversation, to be kept in mind:)"
 SUMMARY_CALL = "earlier_messages"
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.system import short_host
 from mtbot.domain.turn import Inbound
+from mtbot.gateway.afresh import Afresh
 from mtbot.gateway.background import JobDesk
 from mtbot.gateway.commands import About, Commands, CommandStores
 from mtbot.gateway.conversations import ConversationCommands, Models
@@ -24,10 +25,19 @@ def commands_of(engine: Engine, about: Callable[[Inbound], About]) -> Commands:
         agent = engine.profiles.of(inbound.address).settings.agent
         return Models(agent.model, tuple(agent.fallback_models), short_host())
 
-    kept = CommandStores(stores.history, stores.consents, stores.inbox, stores.memories)
+    kept = CommandStores(stores.history, stores.consents, stores.inbox)
     commands = Commands(engine.desk, engine.lanes, kept, people, about, clock)
     commands.doing, commands.outward = engine.turns.doing, engine.places.outward
     commands.usage = UsageReport(stores.spending, lambda: engine.loaded.settings.budgets.caps, clock, clock.date).of
+    afresh = Afresh(
+        stores.archives,
+        (stores.history, stores.memories),
+        clock,
+        lambda: engine.loaded.settings.storage.earlier_conversations,
+        commands.leave,
+    )
+    commands.afresh = afresh.new
+    commands.add(*afresh.table)
     jobs = JobDesk(engine.jobs, stores.history, people, clock, engine.loaded.redactor)
     jobs.wake, engine.jobs.report = engine.wake, jobs.report
     commands.jobs = jobs

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mtbot.domain.ids import SafeText
+from mtbot.storage.archive import ArchiveStore
 from mtbot.storage.chain import Chain
 from mtbot.storage.chats import ChatStore
 from mtbot.storage.consent import ConsentStore
@@ -44,6 +45,7 @@ class Stores:
     spending: SpendingStore
     memories: MemoryStore
     statuses: StatusStore
+    archives: ArchiveStore
     host_runs: HostRunStore
 
 
@@ -67,6 +69,7 @@ def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
         spending=SpendingStore(db),
         memories=MemoryStore(db),
         statuses=StatusStore(db),
+        archives=ArchiveStore(db),
         host_runs=HostRunStore(db, chain, consents, mask),
     )
 

@@ -217,6 +217,9 @@ class StorageSettings(Section):
     keep_days: Annotated[int, whole(0, 36_500)] = key(
         0, says="Days after which `mtclaw db prune` removes conversations that nobody went on with; 0 keeps them all."
     )
+    earlier_conversations: Annotated[int, whole(0, 1000)] = key(
+        10, says="Conversations of a chat that /new puts away for /resume; the oldest makes room, and 0 keeps none."
+    )
     output_bytes: Annotated[int, whole(0, 32 * 1024 * 1024)] = key(
         1_048_576, says="Bytes that are kept, masked, of an output that is longer than a message; 0 keeps none."
     )

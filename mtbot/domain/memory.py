@@ -13,6 +13,9 @@ from mtbot.domain.received import RECEIVED
 from mtbot.domain.record import OutboxItem
 from mtbot.domain.turn import Actor, Address, Message, Role
 
+NO_PERSON = "(Not from a person: "
+"""How entries begin that stand where a person speaks and were said by nobody."""
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -78,6 +81,42 @@ class Memories(Protocol):
 
     async def unpin(self, session: SessionId, number: int) -> bool:
         """Drop a note; whether there was one. StorageError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PutAway:
+    """A conversation that was put away: ``first`` are the first words that a person said in it, masked."""
+
+    number: int
+    messages: int
+    first: str
+    at_ms: int
+
+
+class Archives(Protocol):
+    """Conversations that were put away, and can be gone on with."""
+
+    async def put_away(self, address: Address, keep: int) -> int | None:
+        """Put the conversation of a place away; its number, None if nothing was said there. StorageError.
+
+        The newest ``keep`` of a place are kept; with 0 this one is deleted, too.
+        """
+        ...
+
+    async def put_aways(self, session: SessionId) -> tuple[PutAway, ...]:
+        """Those of a place, the one that was put away last first. StorageError."""
+        ...
+
+    async def bring_back(self, address: Address, number: int, keep: int, now_ms: int) -> bool:
+        """Go on with a conversation that was put away, and put the one of now in its place. StorageError.
+
+        False, and nothing changes, if there is none of that number.
+        """
+        ...
+
+    async def forget(self, address: Address) -> int:
+        """Delete the conversation of a place and all that were put away there; how many messages. StorageError."""
         ...
 
 

@@ -13,6 +13,7 @@ from mtbot.approvals.card import ending
 from mtbot.domain.call import UNTRUSTED, Outcome, Status
 from mtbot.domain.ids import SafeText, TurnId
 from mtbot.domain.job import Job, JobBook, Killed
+from mtbot.domain.memory import NO_PERSON
 from mtbot.domain.ports import Clock, History, Masker, TurnFlush
 from mtbot.domain.record import OutboxItem, OutKind
 from mtbot.domain.span import span_text
@@ -153,7 +154,7 @@ class JobDesk:
             f"The background job {job.id} ended by now: {ending(outcome)}. The person was told.{outside} Its command was:\n"
             f"{job.command}\nIts result:\n{_end(str(outcome.text), NOTED)}"
         )
-        opening = f"(Not from a person: the background job {job.id} has ended.)"
+        opening = f"{NO_PERSON}the background job {job.id} has ended.)"
         return note(f"job-{job.call}", REPORT_CALL, opening, str(self._masker.mask(said)))
 
 

@@ -10,7 +10,6 @@ from typing import Protocol
 from mtbot.approvals.desk import Desk
 from mtbot.domain.errors import AlreadyDecided, ConsentError, NoSuchApproval, NotAllowed, NotWrittenYet, StorageError
 from mtbot.domain.ids import ApprovalId, SessionId
-from mtbot.domain.memory import Memories
 from mtbot.domain.menu import EVERYWHERE, IN_PRIVATE, Menu
 from mtbot.domain.ports import Clock, Consents, History, Inbox
 from mtbot.domain.record import Approval, ApprovalState, Card, Ruling, Via
@@ -51,7 +50,15 @@ class CommandStores:
     history: History
     consents: Consents
     inbox: Inbox
-    memories: Memories
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A conversation that was left: why it could not be, or what to add to the answer, each in sentences or empty."""
+
+    refusal: str
+    said: str = ""
+    going_on: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +102,14 @@ class Commands:
         self._clock = clock
         self.outward: Callable[[Address], Address] = lambda address: address
         self.usage: Callable[[Inbound], Awaitable[str]] = _no_usage
+        self.afresh: Callable[[Inbound], Awaitable[str]] = _no_new
         self.doing: Callable[[SessionId], str] = lambda _session: ""
         self.outputs: OutputDesk | None = None
         self.jobs: GoingOn | None = None
         self.table: tuple[Command, ...] = (
             Command("start", "what I am", self._start, IN_PRIVATE),
             Command("help", "these commands", self._help),
-            Command("new", "forget this conversation and begin afresh", self._new),
+            Command("new", "put this conversation away and begin afresh", self._new),
             Command("status", "what I am doing", self._status),
             Command("usage", "what the model cost, and what may still be spent", self._usage),
             Command("whoami", "your ids and what you may do here", self._whoami),
@@ -169,23 +177,24 @@ class Commands:
         )
 
     async def _new(self, inbound: Inbound) -> str:
+        return await self.afresh(inbound)
+
+    async def leave(self, inbound: Inbound) -> Left:
+        """End what runs and waits in a conversation that is left, as far as whoever leaves it may. StorageError."""
         session = inbound.address.session
         halted = self._lanes.halt(session)
         await self._drop(halted)
         await self._take_back(halted, inbound)
         _, kept = await self._deny_open(inbound, "a new conversation was begun")
         if kept:
-            return f"{_named(kept)} is open and not yours to turn down, so nothing was forgotten."
+            return Left(f"{_named(kept)} is open and not yours to turn down, so nothing was changed.")
         if not await self._lanes.settle(session, SETTLE_SECONDS):
-            return "What was running did not end in time, so nothing was forgotten. Please try /new again."
+            again = f"Please try /{inbound.command} again."
+            return Left(f"What was running did not end in time, so nothing was changed. {again}")
         # what was given in a conversation ends with it, on record as far as whoever begins anew may end it
         await self._desk.grants.end_all(inbound.address, inbound.sender)
-        pins = len((await self._stores.memories.look(session)).pins)
-        count = await self._stores.history.clear(session)
         stopped = " I stopped what was running." if halted.running else ""
-        kept_on = "".join(f" {line}" for line in self._going_on(inbound))
-        notes = f" and {pins} pinned note{'s' if pins > 1 else ''}" if pins else ""
-        return f"A fresh start: {count} messages{notes} forgotten.{stopped} The record of what ran is kept.{kept_on}"
+        return Left("", stopped, "".join(f" {line}" for line in self._going_on(inbound)))
 
     async def _stop(self, inbound: Inbound) -> str:
         """Acts even when the database cannot be written: what runs is stopped first, what is written comes after."""
@@ -318,6 +327,10 @@ class Commands:
 
 async def _no_usage(_inbound: Inbound) -> str:
     return "Nothing is counted here."
+
+
+async def _no_new(_inbound: Inbound) -> str:
+    return "There is nothing to begin afresh here."
 
 
 def _named(approvals: Sequence[ApprovalId]) -> str:

@@ -79,7 +79,10 @@ class ConversationCommands:
         if not self._people().owns(inbound.sender):
             return "Only the owner of this bot can see its conversations."
         mine = f"telegram:{inbound.address.bot}:"
-        found = [one for one in await self._conversations.sessions() if str(one.id).startswith(mine)]
+        # those that were put away are listed by /resume, in the chat that they belong to
+        found = [
+            one for one in await self._conversations.sessions() if str(one.id).startswith(mine) and "/" not in one.id
+        ]
         lines = [self._line(one) for one in found[:SHOWN]]
         if len(found) > SHOWN:
             lines.append(f"and {len(found) - SHOWN} older ones: `mtclaw sessions list` on the host")

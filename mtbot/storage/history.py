@@ -95,13 +95,7 @@ class HistoryStore:
 
         def work(look: Session) -> int:
             count = look.exec(select(func.count()).select_from(MessageRow).where(MessageRow.session == session)).one()
-            asked = select(ApprovalRow.id).where(ApprovalRow.session == session)
-            look.execute(
-                update(OutboxTable)
-                .where(col(OutboxTable.approval).in_(asked), col(OutboxTable.state).in_(OPEN_OUTBOX))
-                .values(state=OutboxState.DROPPED, sealed=None, why="the session was cleared")
-            )
-            look.execute(delete(LeaseRow).where(col(LeaseRow.session) == session))
+            end_waiting(look, session)
             look.execute(delete(SessionRow).where(col(SessionRow.id) == session))
             return count
 
@@ -127,6 +121,17 @@ class HistoryStore:
         ordered = statement.order_by(col(MessageRow.seq)).limit(limit)
         rows = await self._db.read(lambda look: look.exec(ordered).all())
         return tuple((row.seq, message) for row in rows if (message := message_of(row)) is not None)
+
+
+def end_waiting(look: Session, session: SessionId) -> None:
+    """Drop what waits in a session that ends: questions of it that were not sent yet, and its lease."""
+    asked = select(ApprovalRow.id).where(ApprovalRow.session == session)
+    look.execute(
+        update(OutboxTable)
+        .where(col(OutboxTable.approval).in_(asked), col(OutboxTable.state).in_(OPEN_OUTBOX))
+        .values(state=OutboxState.DROPPED, sealed=None, why="the session was cleared")
+    )
+    look.execute(delete(LeaseRow).where(col(LeaseRow.session) == session))
 
 
 def _newest(look: Session, session: SessionId, turns: int, max_bytes: int) -> list[Entry]:

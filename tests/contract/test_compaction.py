@@ -123,7 +123,7 @@ async def test_a_pinned_note_is_shown_in_every_turn_until_new(tmp_path: Path) ->
         assert listed[3].startswith("[1] user: question 0")
         assert stage.model.problems == ()
         await stage.telegram.say(CHIEF, None, "/new")
-        await stage.telegram.shown(CHIEF.id, "A fresh start: 24 messages and 1 pinned note forgotten.")
+        await stage.telegram.shown(CHIEF.id, "A fresh start: 24 messages and 1 pinned note put away.")
         await stage.telegram.say(CHIEF, None, "three")
         await stage.telegram.shown(CHIEF.id, "Three.")
         assert mine not in stage.model.requests[3].messages

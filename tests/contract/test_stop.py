@@ -152,7 +152,7 @@ async def test_new_waits_for_what_runs_and_forgets_it(tmp_path: Path) -> None:
         await stage.model.wait_for(lambda model: model.hanging == 1)
         await stage.telegram.say(CHIEF, None, "queued")
         await stage.telegram.say(CHIEF, None, "/new")
-        await stage.telegram.shown(CHIEF.id, "A fresh start: 4 messages forgotten. I stopped what was running.")
+        await stage.telegram.shown(CHIEF.id, "A fresh start: 4 messages put away. I stopped what was running.")
         await stage.telegram.say(CHIEF, None, "three")
         await stage.telegram.shown(CHIEF.id, "Afresh.")
         said = [m["content"] for m in stage.model.requests[-1].messages if m["role"] == "user"]
@@ -181,7 +181,7 @@ async def test_new_of_somebody_else_does_not_forget_an_open_question(tmp_path: P
         await stage.telegram.say(CHIEF, GROUP, f"@{stage.telegram.bot().account.person.username} go")
         await stage.telegram.shown(GROUP, "Run this on")
         await stage.telegram.say(DEPLOY, GROUP, "/new")
-        await stage.telegram.shown(GROUP, "is open and not yours to turn down, so nothing was forgotten.")
+        await stage.telegram.shown(GROUP, "is open and not yours to turn down, so nothing was changed.")
         assert len(await stage.engine.office.stores.consents.pending()) == 1
 
 

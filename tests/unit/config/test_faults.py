@@ -61,6 +61,7 @@ def test_a_section_with_a_bare_key_is_not_given_out() -> None:
                 "dsn_env",
                 "dsn_file",
                 "keep_days",
+                "earlier_conversations",
                 "output_bytes",
                 "output_days",
                 "output_total_bytes",

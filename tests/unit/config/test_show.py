@@ -104,6 +104,7 @@ def test_secrets_are_shown_as_places(tmp_path: Path) -> None:
         "driver": "postgres",
         "dsn": "<set:env:DSN>",
         "keep_days": 0,
+        "earlier_conversations": 10,
         "output_bytes": 1_048_576,
         "output_days": 7,
         "output_total_bytes": 268_435_456,
