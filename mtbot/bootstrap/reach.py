@@ -5,14 +5,16 @@ from collections.abc import Mapping
 
 from mtbot.bootstrap.offline import Loaded, place_of
 from mtbot.control.client import ask
-from mtbot.control.peer import own_terminal
+from mtbot.control.peer import Signs
 from mtbot.control.verbs import NEEDS_TERMINAL, TERMINAL_HINT
 from mtbot.control.wire import JsonObject
 from mtbot.domain.errors import MtclawError, PeerRefused
 from mtbot.processes.request import CALL_MARK
+from mtbot.processes.spawning import SPAWNER
 from mtbot.storage.lock import InstanceLock
 
 NUDGE_SECONDS = 2.0
+_SIGNS = Signs(CALL_MARK, SPAWNER)
 
 
 def ask_gateway(loaded: Loaded, wanted: Mapping[str, object]) -> JsonObject | None:
@@ -30,6 +32,11 @@ def nudge_gateway(loaded: Loaded) -> bool:
 def check_decider(loaded: Loaded) -> None:
     """PeerRefused if this process may not decide past the gateway: a command of the bot never, and beside a gateway that
     runs and cannot be reached only somebody at a terminal."""
-    terminal = own_terminal(CALL_MARK)
+    terminal = _SIGNS.own_terminal()
     if not terminal and InstanceLock(place_of(loaded).lock).holder() is not None:
         raise PeerRefused(NEEDS_TERMINAL, hint=TERMINAL_HINT)
+
+
+def check_person() -> None:
+    """PeerRefused if this process comes from a command of the bot, or if that cannot be seen."""
+    _SIGNS.require_no_command()

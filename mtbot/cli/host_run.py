@@ -37,6 +37,9 @@ async def _run(frame: Frame, ident: ApprovalId) -> int:
     require_terminal(sys.stdin.fileno(), sys.stdout.fileno())
     from mtbot.bootstrap.host_run import HostRunner
     from mtbot.bootstrap.offline import work
+    from mtbot.bootstrap.reach import check_person
+
+    check_person()
 
     office = await work(frame.load(), create=False)
     try:

@@ -84,18 +84,58 @@ class Watch:
         return line[0]
 
 
-def own_terminal(mark: str) -> bool:
-    """Whether a person's terminal controls this process. PeerRefused if it is a command of the bot, as far as one sees."""
-    pid, terminal = os.getpid(), False
-    for _ in range(_DEEPEST):
-        process = _process(pid)
-        if process is None:
-            break
-        if _carries(pid, mark):
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """What a process comes from. ``ours``: from a command of the bot; ``whole``: everything above it could be seen.
+
+    ``terminal``: a person's terminal controls it.
+    """
+
+    ours: bool
+    whole: bool
+    terminal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What gives a command of any gateway away, to a process that no gateway looks at.
+
+    ``mark`` is the name of the environment variable that every command has, which it can take from what it starts;
+    ``spawner`` how an argument of its spawner ends, above which it cannot get.
+    """
+
+    mark: str
+    spawner: str
+
+    def descent(self, pid: int) -> Descent:
+        """Where a process comes from, up to the first process of the system."""
+        terminal, at = False, pid
+        for _ in range(_DEEPEST):
+            process = _process(at)
+            if process is None:
+                break
+            terminal = terminal or (at == pid and process.terminal)
+            if _carries(at, self.mark) or _is_started_from(at, self.spawner):
+                return Descent(ours=True, whole=False, terminal=terminal)
+            at = process.parent
+            if at <= 1:
+                return Descent(ours=False, whole=True, terminal=terminal)
+        return Descent(ours=False, whole=False, terminal=terminal)
+
+    def own_terminal(self) -> bool:
+        """Whether a person's terminal controls this process. PeerRefused if it is a command of the bot, as far as one sees."""
+        found = self.descent(os.getpid())
+        if found.ours:
             raise PeerRefused("a command that the bot started may not do this")
-        terminal = terminal or (pid == os.getpid() and process.terminal)
-        pid = process.parent
-    return terminal
+        return found.terminal
+
+    def require_no_command(self) -> None:
+        """PeerRefused if this process comes from a command of the bot, or cannot be seen not to."""
+        found = self.descent(os.getpid())
+        if found.ours or not found.whole:
+            raise PeerRefused(
+                "this was started by a command of mtclaw, or cannot be seen not to be; no command decides for it"
+            )
 
 
 def _line_of(pid: int) -> tuple[_Process, ...]:
@@ -130,6 +170,15 @@ def _carries(pid: int, mark: str) -> bool:
     except OSError:
         return False
     return any(entry.startswith(f"{mark}=".encode()) for entry in environment.split(b"\0"))
+
+
+def _is_started_from(pid: int, program: str) -> bool:
+    """Whether an argument of ``pid`` ends so; what cannot be read does not count."""
+    try:
+        words = (_PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return any(word.endswith(program.encode()) for word in words)
 
 
 @contextlib.contextmanager

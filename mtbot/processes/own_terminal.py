@@ -14,13 +14,11 @@ import subprocess
 import termios
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from mtbot.domain.errors import StateError
 from mtbot.domain.process import HOST, ChildEnd, ChildRequest, ChildStatus
 from mtbot.processes.output import Output
 
-_SPAWNER = "mtbot/processes/child.py"
 _READ_BYTES = 65_536
 _LOOK_SECONDS = 0.1
 _SILENCE_SECONDS = 0.3
@@ -39,24 +37,6 @@ def require_terminal(stdin: int, stdout: int) -> None:
         foreground = False
     if not foreground:
         raise StateError("this terminal is not the one that this process is in the foreground of", hint=hint)
-    if below_a_spawner(os.getpid()):
-        raise StateError(
-            "this was started by a command of mtclaw, or cannot be seen not to be; no command decides for it"
-        )
-
-
-def below_a_spawner(pid: int) -> bool:
-    """Whether a process or one above it is the spawner of a gateway; an unreadable ancestor counts as one."""
-    while pid > 1:
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-        except OSError:
-            return True
-        if any(word.endswith(_SPAWNER.encode()) for word in words):
-            return True
-        pid = int(stat.rpartition(")")[2].split()[1])
-    return False
 
 
 class _Kept:

@@ -13,6 +13,8 @@ from pathlib import Path
 from mtbot.processes.spawner import kernel
 
 _PROGRAM = Path(__file__).with_name("child.py")
+SPAWNER = "/".join(_PROGRAM.parts[-3:])
+"""How an argument of every spawner ends, of whichever gateway."""
 
 
 @dataclass(frozen=True, slots=True)

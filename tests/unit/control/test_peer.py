@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 
 from mtbot.control import peer as subject
-from mtbot.control.peer import Peer, Watch, own_terminal
+from mtbot.control.peer import Descent, Peer, Signs, Watch
 from mtbot.control.place import NAME, Listening
 from mtbot.domain.errors import PeerRefused
+from mtbot.processes.request import SpawnRequest
+from mtbot.processes.runner import Runner
+from mtbot.processes.spawning import SPAWNER, start_spawner
 from tests.unit.control.ends import CONNECT, MARK, connected, listening
 
 FREE = Watch(frozenset(), MARK)
@@ -172,16 +175,62 @@ if os.geteuid() == 0:  # only root can be somebody else
             assert FREE.identify(connection).uid == 0
 
 
+SIGNS = Signs(MARK, SPAWNER)
+LOOK = """\
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from mtbot.control.peer import Signs
+signs = Signs("MTCLAW_CALL", sys.argv[2])
+told, telling = os.pipe()
+orphaned, orphaning = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.close(orphaning)
+        os.read(orphaned, 1)  # its parent is gone by then, and somebody else is
+        os.write(telling, str(signs.descent(os.getpid()).ours).encode())
+    os._exit(0)
+os.wait()
+os.close(orphaning)
+print(os.read(told, 9).decode())
+"""
+
+
 def test_a_command_of_the_bot_knows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is no gateway to ask, whoever decides looks at its own parents."""
-    assert own_terminal(MARK) is subject._line_of(os.getpid())[0].terminal
-    line = "from mtbot.control.peer import own_terminal; own_terminal('MTCLAW_CALL')"
-    ran = subprocess.run(
-        [sys.executable, "-c", line],
-        env={**os.environ, MARK: "c1", "PYTHONPATH": str(Path(__file__).parents[3])},
-        capture_output=True,
-        check=False,
-    )
-    assert b"PeerRefused: a command that the bot started may not do this" in ran.stderr
+    SIGNS.require_no_command()
+    assert SIGNS.own_terminal() is subject._line_of(os.getpid())[0].terminal
+    lines = {
+        "own_terminal": b"PeerRefused: a command that the bot started may not do this",
+        "require_no_command": b"PeerRefused: this was started by a command of mtclaw, or cannot be seen not to be",
+    }
+    for name, refused in lines.items():
+        ran = subprocess.run(
+            [sys.executable, "-c", f"from mtbot.control.peer import Signs; Signs('{MARK}', 'x/spawner').{name}()"],
+            env={**os.environ, MARK: "c1", "PYTHONPATH": str(Path(__file__).parents[3])},
+            capture_output=True,
+            check=False,
+        )
+        assert refused in ran.stderr
     monkeypatch.setattr(subject, "_process", lambda _pid: None)
-    assert not own_terminal(MARK)
+    assert not SIGNS.own_terminal()
+    with pytest.raises(PeerRefused, match="cannot be seen not to be"):
+        SIGNS.require_no_command()
+
+
+@pytest.mark.parametrize("environment", [{}, {MARK: "c1"}])
+async def test_everything_below_a_spawner_is_known(tmp_path: Path, environment: dict[str, str]) -> None:
+    """However it left its group, its session, its parents and its mark behind."""
+    runner = Runner(start_spawner())
+    argv = (sys.executable, "-c", LOOK, str(Path(__file__).parents[3]), SPAWNER)
+    end = await runner.run(SpawnRequest("c1", argv, environment, str(tmp_path), 20.0, 65_536))
+    await runner.close()
+    assert end.output.text() == "True\n"
+
+
+def test_what_is_gone_or_endless_was_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So nothing is known of where it comes from."""
+    assert SIGNS.descent(2**22 + 1) == Descent(ours=False, whole=False, terminal=False)
+    monkeypatch.setattr(subject, "_process", lambda pid: subject._Process(pid, pid, 0, terminal=False))
+    assert SIGNS.descent(os.getpid()) == Descent(ours=False, whole=False, terminal=False)
+    assert not subject._is_started_from(2**22 + 1, SPAWNER)

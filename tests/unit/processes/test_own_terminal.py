@@ -8,10 +8,7 @@ import pytest
 
 from mtbot.domain.errors import StateError
 from mtbot.domain.process import CONTAINED, ChildRequest, ChildStatus
-from mtbot.processes.own_terminal import TerminalChildren, below_a_spawner, require_terminal
-from mtbot.processes.request import SpawnRequest
-from mtbot.processes.runner import Runner
-from mtbot.processes.spawning import start_spawner
+from mtbot.processes.own_terminal import TerminalChildren, require_terminal
 from tests.contract.stage import HERE
 from tests.contract.typist import at_terminal
 
@@ -126,32 +123,3 @@ class TestWhoSitsThere:
             require_terminal(reading, writing)
         os.close(reading)
         os.close(writing)
-
-    async def test_a_command_of_ours_is_not_even_at_a_terminal_that_it_made(self, tmp_path: Path) -> None:
-        """Everything below a spawner is known, however it left its group and session."""
-        look = (
-            "import os, sys; sys.path.insert(0, sys.argv[1])\n"
-            "from mtbot.processes.own_terminal import below_a_spawner\n"
-            "told, telling = os.pipe()\n"
-            "orphaned, orphaning = os.pipe()\n"
-            "if os.fork() == 0:\n"
-            "    os.setsid()\n"
-            "    if os.fork() == 0:\n"
-            "        os.close(orphaning)\n"
-            "        os.read(orphaned, 1)\n"  # its parent is gone by then, and somebody else is
-            "        os.write(telling, str(below_a_spawner(os.getpid())).encode())\n"
-            "    os._exit(0)\n"
-            "os.wait()\n"
-            "os.close(orphaning)\n"
-            "print(os.read(told, 9).decode())\n"
-        )
-        runner = Runner(start_spawner())
-        argv = (sys.executable, "-c", look, str(HERE))
-        end = await runner.run(SpawnRequest("c1", argv, dict(os.environ), str(tmp_path), 20.0, 65_536))
-        await runner.close()
-        assert end.output.text() == "True\n"
-
-    def test_this_process_is_below_none(self) -> None:
-        """Nor is one that cannot be looked at anything else than suspect."""
-        assert below_a_spawner(os.getpid()) is False
-        assert below_a_spawner(2**22 + 1) is True
