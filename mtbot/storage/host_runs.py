@@ -116,6 +116,7 @@ class HostRunStore:
     def _outcome(self, text: str) -> Outcome:
         data = json.loads(text)
         data["survivors"] = tuple(str(self._mask(str(one))) for one in data["survivors"])
+        data["held"] = tuple(str(one) for one in data.get("held", ()))
         return Outcome(**{**data, "status": Status(data["status"]), "text": self._mask(data["text"])})
 
 
