@@ -272,6 +272,32 @@ async def test_a_press_that_cannot_be_answered_still_counts(tmp_path: Path) -> N
         stage.telegram.release()
 
 
+async def test_a_flood_limit_holds_up_no_decision(tmp_path: Path) -> None:
+    """What is to be said has to wait for minutes; the press on what was said counts at once."""
+    async with open_stage(tmp_path, ASKS) as stage:
+        await stage.telegram.say(CHIEF, None, "log it")
+        asked = await stage.telegram.shown(CHIEF.id, "Run this on")
+        stage.telegram.fault("sendMessage", faults.too_many(300), times=faults.FOR_EVER)
+        await stage.telegram.say(CHIEF, None, "/whoami")
+        await stage.telegram.wait_for(lambda sim: any(c.fault for c in sim.calls("sendMessage")))
+        assert await stage.telegram.press(CHIEF, asked.id) == "Approved."
+        await stage.model.wait_for(lambda model: len(model.requests) == 2)
+        assert (stage.workspace / "sentinel").read_text() == "ran\n"
+
+
+async def test_an_anonymous_admin_decides_as_the_person_who_presses(tmp_path: Path) -> None:
+    """A press carries the person's own id, a command in the name of the group nobody's."""
+    async with open_stage(tmp_path, ASKS) as stage:
+        await stage.telegram.say(CHIEF, GROUP, f"@{stage.telegram.bot().account.person.username} log it")
+        asked = await stage.telegram.shown(GROUP, "Run this on")
+        ident = asked.text.splitlines()[0].partition("#")[2]
+        await stage.telegram.say(CHIEF, GROUP, f"/approve {ident}", origin=Origin(Disguise.ANONYMOUS_ADMIN))
+        await answers(stage)
+        assert len(await stage.engine.office.stores.consents.pending()) == 1
+        assert await stage.telegram.press(CHIEF, asked.id, GROUP) == "Approved."
+        await stage.telegram.shown(GROUP, "Logged.")
+
+
 async def test_two_bots_speak_for_themselves() -> None:
     """A second account is another person to Telegram; the simulator keeps them apart, and so must a token."""
     account = BotAccount("7001002:SIMULATED-second-token-for-tests-00000")

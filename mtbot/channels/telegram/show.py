@@ -4,9 +4,13 @@ Link previews are off in every send. A reply that the server will not take with 
 """
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
+from enum import Enum
+from functools import partial
 
+import structlog
 from aiogram.methods import (
     AnswerCallbackQuery,
     DeleteMessage,
@@ -27,7 +31,7 @@ from aiogram.types import (
 from mtbot.channels.telegram.pace import Pace
 from mtbot.channels.telegram.render import Entity, EntityType, Part, plain, render, utf16_len
 from mtbot.channels.telegram.transport import CALL_SECONDS, Transport
-from mtbot.domain.errors import Ambiguous, ChannelError, Throttled, Unreachable
+from mtbot.domain.errors import Ambiguous, ChannelError, ChatGone, Throttled, Unreachable
 from mtbot.domain.ids import BotName
 from mtbot.domain.record import Card, CardKind, Choice, ChoiceAction, OutboxItem, OutKind
 from mtbot.domain.turn import Address
@@ -38,10 +42,17 @@ MANY_PARTS = 5
 """Messages that an answer may take; a longer one is sent as a file behind its beginning."""
 
 LATER_PART_TRIES = 4
+LATER_PART_PAUSE = 1.0
+"""Seconds between them, where the server names none."""
+
+INCOMPLETE = "(The reply above is incomplete.)"
+UNSURE = "(I can't tell whether all of the reply above reached you.)"
 UPLOAD_RATE = 100_000
 """Bytes a second that a line is expected to carry at least."""
 
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+
+_log = structlog.get_logger()
 
 
 def card_part(card: Card) -> Part:
@@ -100,6 +111,32 @@ def _entities(part: Part) -> list[MessageEntity]:
     ]
 
 
+class Came(Enum):
+    """Whether something arrived."""
+
+    YES = "yes"
+    PERHAPS = "perhaps"
+    NOT = "not"
+
+
+async def _tried(send: Callable[[], Awaitable[object]]) -> Came:
+    """Send something that comes after the first part; again while it was not sent for certain and may be soon."""
+    for _ in range(LATER_PART_TRIES):
+        try:
+            await send()
+        except Throttled as error:
+            await asyncio.sleep(min(error.retry_after, 60.0))
+        except Ambiguous:
+            return Came.PERHAPS
+        except ChannelError as error:
+            if error.status < 500 and not isinstance(error, Unreachable):
+                break
+            await asyncio.sleep(LATER_PART_PAUSE)
+        else:
+            return Came.YES
+    return Came.NOT
+
+
 class TelegramWay:
     """One bot's way out; what goes where is decided by the item's address."""
 
@@ -122,11 +159,11 @@ class TelegramWay:
         if not parts:
             return None
         first = await self._send(item, parts[0], quote=item.quote)
-        if len(parts) > MANY_PARTS and await self._whole(item, str(item.text)):
-            return first
-        for part in parts[1:]:
-            if not await self._later(item, part):
-                break
+        came = await self._whole(item, str(item.text)) if len(parts) > MANY_PARTS else Came.NOT
+        if came is Came.NOT:
+            came = await self._rest(item, parts[1:])
+        if came is not Came.YES:
+            await self._remark(item, INCOMPLETE if came is Came.NOT else UNSURE)
         return first
 
     def prepare(self, item: OutboxItem) -> None:
@@ -135,41 +172,29 @@ class TelegramWay:
         self._transport.prepare(_message(item, part, 1, None))
         self._transport.prepare(SendChatAction(chat_id=int(item.address.chat), action="typing"))
 
-    async def _whole(self, item: OutboxItem, text: str) -> bool:
-        """A very long answer as a file behind its beginning; False if no file can be sent, so that its parts are."""
+    async def _whole(self, item: OutboxItem, text: str) -> Came:
+        """A very long answer as a file behind its beginning; NOT if no file can be sent, so that its parts are."""
         caption = f"The whole answer, {len(text):,} characters, of which you see the beginning above."
 
         async def send() -> None:
             await self._upload(item, text.encode("utf-8", "replace"), "answer.md", quote=None, caption=caption)
 
-        return await self._tried(send)
+        return await _tried(send)
 
-    async def _tried(self, send: Callable[[], Awaitable[object]]) -> bool:
-        """Whether something after the first part was sent, or may have been; again while it was not for certain."""
-        for _ in range(LATER_PART_TRIES):
-            try:
-                await send()
-            except Throttled as error:
-                await asyncio.sleep(min(error.retry_after, 60.0))
-            except Unreachable:
-                await asyncio.sleep(1.0)
-            except Ambiguous:
-                return True
-            except ChannelError:
-                break
-            else:
-                return True
-        return False
+    async def _rest(self, item: OutboxItem, parts: Sequence[Part]) -> Came:
+        """The parts behind the first, in order, up to one that cannot be sent."""
+        all_of_it = Came.YES
+        for part in parts:
+            came = await _tried(partial(self._send, item, part, quote=None))
+            if came is Came.NOT:
+                return came
+            all_of_it = came if came is Came.PERHAPS else all_of_it
+        return all_of_it
 
-    async def _later(self, item: OutboxItem, part: Part) -> bool:
-        """A part after the first; if it fails, that is said."""
-        if await self._tried(lambda: self._send(item, part, quote=None)):
-            return True
-        try:
-            await self._send(item, Part("(The reply above is incomplete.)", ()), quote=None)
-        except ChannelError:
-            return False
-        return False
+    async def _remark(self, item: OutboxItem, words: str) -> None:
+        """Say something about the reply above, if anything can be said there."""
+        with contextlib.suppress(ChannelError):
+            await self._send(item, Part(words, ()), quote=None)
 
     async def show(self, address: Address, card: Card, message: int | None) -> int | None:
         """A status card, new or in place of ``message``; None if the chat's pace has no room to spare for it."""
@@ -198,8 +223,11 @@ class TelegramWay:
         try:
             sent = await self._transport.call(method)
         except ChannelError as error:
-            if error.status != 400 or not part.entities or "entit" not in error.message.lower():
+            # words that somebody waits for go out in any form; a question loses its own only where that is the fault
+            formless = part.entities and (item.card is None or "entit" in error.message.lower())
+            if error.status != 400 or isinstance(error, ChatGone) or not formless:
                 raise
+            _log.warning("show.plain", bot=str(item.address.bot), error=error.message)
             bare = plain(part.text)
             sent = await self._transport.call(method.model_copy(update={"text": bare[0].text, "entities": None}))
         return sent.message_id

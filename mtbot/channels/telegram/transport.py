@@ -19,7 +19,6 @@ from aiogram.exceptions import (
     TelegramConflictError,
     TelegramForbiddenError,
     TelegramMigrateToChat,
-    TelegramRetryAfter,
     TelegramUnauthorizedError,
 )
 from aiogram.methods import GetFile, TelegramMethod
@@ -39,6 +38,8 @@ MAX_DESCRIPTION = 4096
 """Characters of an error's description; a longer one is left out whole, because half a secret is none that can be masked."""
 
 MAX_POLL_BYTES = 64 * 1024 * 1024
+
+SLOWLY = "Telegram asks to slow down"
 
 _ResultT = TypeVar("_ResultT")
 _GONE = ("chat not found", "bot was kicked", "bot was blocked", "user is deactivated", "group chat was deactivated")
@@ -79,6 +80,9 @@ class _Session(AiohttpSession):
             raise Ambiguous(f"the connection broke during {method.__api_method__}") from _nameless(error)
         if status >= 500:
             raise ChannelError(f"the Bot API server answered {status}", status=status)
+        if status == 429:
+            # read here, because aiogram takes a limit without seconds for a refusal of what was sent
+            raise Throttled(SLOWLY, _retry_after(_mapping(content)))
         sent = _sent(content) if status == 200 and method.__returning__ in _MESSAGES else None
         return sent or self.check_response(bot=bot, method=method, status_code=status, content=content).result
 
@@ -91,11 +95,8 @@ def _sent(content: str) -> Message | None:
 
     Reading the whole of it builds the validators of every type that a message may hold, 70 ms and 4 MB.
     """
-    try:
-        data = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    result = data.get("result") if isinstance(data, dict) and data.get("ok") is True else None
+    data = _mapping(content)
+    result = data.get("result") if data.get("ok") is True else None
     ident = result.get("message_id") if isinstance(result, dict) else None
     return Message.model_construct(message_id=ident) if type(ident) is int else None
 
@@ -123,8 +124,6 @@ class Transport:
         """Make one call, which may take ``seconds`` (else CALL_SECONDS). Raises the ChannelError that fits."""
         try:
             return await self.bot(method, request_timeout=None if seconds is None else round(seconds))
-        except TelegramRetryAfter as error:
-            raise Throttled("Telegram asks to slow down", float(error.retry_after)) from None
         except TelegramMigrateToChat as error:
             new = error.migrate_to_chat_id
             raise ChatGone(f"the group became a supergroup with the id {new}", status=400, moved_to=new) from None
@@ -221,8 +220,17 @@ def _updates_of(status: int, content: bytes) -> list[dict[str, object]]:
     if code == 409:
         raise PollConflict(text, status=409)
     if code == 429:
-        raise Throttled("Telegram asks to slow down", _retry_after(data))
+        raise Throttled(SLOWLY, _retry_after(data))
     raise ChannelError(f"getUpdates: {text or code}", status=code if isinstance(code, int) else status)
+
+
+def _mapping(content: str) -> dict[str, object]:
+    """The object that an answer is; an empty one for any other answer."""
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 def _retry_after(data: dict[str, object]) -> float:

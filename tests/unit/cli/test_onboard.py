@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -141,6 +142,20 @@ def test_several_people_make_it_ask_for_the_id(tmp_path: Path) -> None:
     assert "2 people wrote: Chief (1001), Stranger (6666)." in done.output
     settings = load_all(str(tmp_path / "config.yaml"), environ={"HOME": str(tmp_path)}).settings
     assert settings.channels.telegram.bots["main"].allow_from == (1001,)
+
+
+def test_who_wrote_before_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Telegram keeps messages for a day; whoever found the bot yesterday is not its owner today."""
+    monkeypatch.setattr(onboard, "CAPTURE_SECONDS", 0.5)
+    with world() as outside:
+        stranger = {"id": 6666, "is_bot": False, "first_name": "Stranger"}
+        old = {"message_id": 1, "from": stranger, "chat": {"id": 6666, "type": "private"}, "text": "mine"}
+        outside.telegram.push_update(None, {"message": {**old, "date": int(time.time()) - 60}})
+        answers = ("", "m", "y", str(tmp_path / "ws"), "n", outside.telegram.token(), "0")
+        done = typed(tmp_path, outside, outside.model.base_url, *answers)
+    assert done.exit_code == 0, done.output
+    assert "6666" not in done.output
+    assert "Nobody is listed yet" in done.output
 
 
 def test_a_wrong_token_is_asked_for_again_and_then_given_up(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_markup_becomes_formats_over_text_without_marks() -> None:
     ],
 )  # fmt: skip
 def test_names_formulas_globs_and_html_survive_unformatted(literal: str) -> None:
-    """U127: a reader copies names from answers; a mark that belongs to one must not turn into a format."""
+    """A reader copies names from answers; a mark that belongs to one must not turn into a format."""
     assert render(literal) in {(Part(literal),), (Part(literal.replace("x[0](y)", "x0 (y)")),)}
 
 
@@ -75,44 +75,44 @@ def test_an_answer_of_several_messages_reopens_its_code_block_with_the_language(
 
 
 def test_a_code_line_longer_than_a_message_is_cut_without_losing_a_character() -> None:
-    """FD14: another splitter never came to an end here."""
+    """Another splitter never came to an end here."""
     parts = render("```\n" + "x" * 9000 + "\n```")
     assert [len(part.text) for part in parts] == [4096, 4096, 808]
     assert faults(parts) == []
 
 
 def test_length_is_measured_after_rendering() -> None:
-    """U122, FD15: angle brackets don't grow, so four thousand of them are one message."""
+    """Angle brackets don't grow, so four thousand of them are one message."""
     assert [len(part.text) for part in render("<" * 4000)] == [4000]
     parts = render("> a\n" * 1250)
     assert (faults(parts), len(parts)) == ([], 1)
 
 
 def test_characters_of_two_units_are_counted_as_two_and_never_cut() -> None:
-    """FD16."""
+    """The server counts in units of UTF-16."""
     parts = render("\U0001f600" * 2100)
     assert [utf16_len(part.text) for part in parts] == [4096, 104]
     assert faults(parts) == []
 
 
 def test_lone_surrogates_are_replaced_and_pairs_are_joined() -> None:
-    """FD16: JSON can smuggle half a character into a str, and such a str can't be sent."""
+    """JSON can smuggle half a character into a str, and such a str can't be sent."""
     assert text_of("a \ud83d b \ud83d\ude00") == "a \ufffd b \U0001f600"
 
 
 def test_an_endless_info_string_is_capped() -> None:
-    """U123: another bot recursed without end on this."""
+    """Another bot recursed without end on this."""
     (part,) = render("```" + "x" * 5000 + "\ncode\n```")
     assert part == Part("code", (Entity(EntityType.PRE, 0, 4, language="x" * 64),))
 
 
 def test_one_wide_character_in_a_block_fits_the_smallest_limit() -> None:
-    """U124: a strict step forward, even where a character is as long as a message."""
+    """A strict step forward, even where a character is as long as a message."""
     assert [part.text for part in render("```\n\U0001f600\U0001f600\n```", limit=2)] == ["\U0001f600", "\U0001f600"]
 
 
 def test_parts_without_anything_to_see_are_left_out_and_later_ones_kept() -> None:
-    """U126: an empty message is refused, and what came after it was dropped."""
+    """An empty message is refused, and what came after it was dropped."""
     assert render("```\n\n```\n\n\u200b\n\n&nbsp;\n\nend") == (Part("\u200b\n\n\xa0\n\nend"),)
     assert [part.text for part in render("a" * 4096 + "\n\n" + "\u200b" * 4096 + "\n\nend")] == ["a" * 4096, "end"]
 
@@ -129,7 +129,7 @@ def test_markup_around_nothing_is_shown_as_written() -> None:
 
 
 def test_a_hard_cut_followed_by_a_blank_loses_only_that_blank() -> None:
-    """U243: the blank is a separator, the indentation behind a newline is not."""
+    """The blank is a separator, the indentation behind a newline is not."""
     assert [part.text for part in plain("x" * 4096 + " y")] == ["x" * 4096, "y"]
     assert [part.text for part in plain("x" * 4096 + "\n    y")] == ["x" * 4096, "    y"]
     assert [part.text for part in plain("x" * 5000)] == ["x" * 4096, "x" * 904]
@@ -159,7 +159,7 @@ def test_a_huge_answer_is_not_read_as_markdown() -> None:
 
 
 def test_plain_shows_markup_as_written() -> None:
-    """FD12: when a rendering is refused, the fallback is the original text."""
+    """When a rendering is refused, the fallback is the original text."""
     assert plain("**a** `b` <c>\r\n_d_\n\n") == (Part("**a** `b` <c>\n_d_"),)
 
 

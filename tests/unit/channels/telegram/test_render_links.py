@@ -19,7 +19,7 @@ from mtbot.channels.telegram.render_links import MAX_LABEL, MAX_URL, linkable, n
     ],
 )  # fmt: skip
 def test_only_addresses_that_the_server_takes_become_links(url: str, taken: bool) -> None:
-    """U148: four schemes, and a host with a dot."""
+    """Four schemes, and a host with a dot."""
     assert linkable(url) is taken
 
 
@@ -53,7 +53,7 @@ def test_only_addresses_that_the_server_takes_become_links(url: str, taken: bool
 def test_the_true_host_is_noted_when_the_label_looks_like_another_address(
     label: str, url: str, note: str | None
 ) -> None:
-    """U232: a reader decides by what is shown."""
+    """A reader decides by what is shown."""
     assert note_for(label, url) == note
 
 

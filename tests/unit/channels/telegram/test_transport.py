@@ -1,6 +1,7 @@
 """Calls to the Bot API over real HTTP: each failure is told by whether anything can have arrived, without the token."""
 
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 
 import pytest
 from aiogram.methods import GetMe, SendMessage
@@ -173,6 +174,25 @@ def test_a_flood_limit_without_seconds_waits_a_little() -> None:
     with pytest.raises(Throttled) as slow:
         module._updates_of(429, b'{"ok": false, "error_code": 429, "description": "Too Many Requests"}')
     assert slow.value.retry_after == 5.0
+
+
+@pytest.mark.parametrize(
+    ("limit", "seconds"),
+    [
+        (faults.too_many(0), 0.0),
+        (faults.status(429, "Too Many Requests"), 5.0),
+        (replace(faults.bad_gateway(), status=429), 5.0),
+    ],
+    ids=["none", "unnamed", "a proxy's page"],
+)
+async def test_a_send_that_meets_a_limit_without_seconds_is_no_refusal(
+    telegram: TelegramSimulator, transport: Transport, limit: Fault, seconds: float
+) -> None:
+    """What was certainly not sent is sent later, and not given up."""
+    telegram.fault("sendMessage", limit)
+    with pytest.raises(Throttled) as slow:
+        await transport.call(SEND)
+    assert slow.value.retry_after == seconds
 
 
 async def test_the_bots_own_account(telegram: TelegramSimulator, transport: Transport) -> None:
