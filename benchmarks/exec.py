@@ -75,16 +75,16 @@ async def contained(runner: Runner, runs: int) -> None:
     print(f"probe          {(time.perf_counter() - began) * 1000:.0f} ms   (ready: {held.ready})")
     children = RunnerChildren(runner, confiner)
 
-    async def run(profile: str, workspace: tuple[str, ...]) -> None:
-        grants = Grants(write=workspace, guarded=workspace)
+    async def run(profile: str, workspace: str) -> None:
+        grants = Grants(write=(workspace,) if workspace else (), guarded=workspace)
         await children.run(ChildRequest("c", (PROGRAM,), "/", {}, 10, profile=profile, grants=grants))
 
     with tempfile.TemporaryDirectory() as workspace:
         ways: dict[str, Callable[[], Awaitable[object]]] = {
             "bare asyncio": bare,
-            "host": partial(run, HOST, ()),
-            "contained": partial(run, CONTAINED, ()),
-            "in bubblewrap": partial(run, CONTAINED, (os.path.realpath(workspace),)),
+            "host": partial(run, HOST, ""),
+            "contained": partial(run, CONTAINED, ""),
+            "in bubblewrap": partial(run, CONTAINED, os.path.realpath(workspace)),
         }
         if not held.bubblewrap:
             print(f"in bubblewrap  cannot be measured: {'; '.join(held.no_bubblewrap)}")

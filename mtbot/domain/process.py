@@ -15,9 +15,9 @@ class Grants:
 
     ``read`` and ``write`` hold with everything below them. Of ``look``, a file may be read and a directory listed.
     ``programs`` are directories of its PATH. ``repository`` is a directory whose git repository may be read.
-    ``attributes``: modes, owners and times of files may be changed. ``guarded`` are directories in which files that hold
-    secrets are hidden and repositories cannot be changed, where this host can do that; with ``git`` a repository can be,
-    but for what decides which programs git runs.
+    ``attributes``: modes, owners and times of files may be changed. ``guarded`` is the workspace in which files that
+    hold secrets are hidden and repositories cannot be changed, where this host can do that; with ``git`` a repository can
+    be, but for what decides which programs git runs.
     """
 
     network: bool = False
@@ -27,7 +27,7 @@ class Grants:
     look: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     repository: str = ""
-    guarded: tuple[str, ...] = ()
+    guarded: str = ""
     git: bool = False
 
 

@@ -69,11 +69,11 @@ _FILE_NAMES = re.compile("|".join(map(translate, _FILE_PATTERNS))).match
 _HIDDEN_DIRECTORIES = words(".ssh .gnupg .aws .azure .gcloud .kube .password-store .secrets")
 _HIDDEN_FILES = tuple(
     words(
-        """.env .env.* *.env .envrc .netrc _netrc .pgpass .git-credentials .vault-token id_rsa id_dsa id_ecdsa id_ed25519"""
+        """.env .env.* .env-* .env_* .env~ *.env .envrc .netrc _netrc .pgpass .git-credentials .vault-token id_rsa id_dsa id_ecdsa id_ed25519"""
     )
 )
 _HIDDEN = re.compile("|".join(map(translate, _HIDDEN_FILES))).match
-_SHOWN = words(".env.example .env.sample .env.template .env.dist .env.defaults")
+_SHOWN = re.compile(r"\.env[._-](example|sample|template|dist|defaults)").fullmatch
 
 _LOCATIONS = (
     "/etc/shadow",
@@ -208,7 +208,7 @@ def is_hidden_name(name: str, *, directory: bool) -> bool:
     lowered = name.lower()
     if directory:
         return lowered in _HIDDEN_DIRECTORIES
-    return lowered not in _SHOWN and _HIDDEN(lowered) is not None
+    return _SHOWN(lowered) is None and _HIDDEN(lowered) is not None
 
 
 def is_repository_pointer(path: str) -> bool:

@@ -5,9 +5,10 @@ what it may write, files that hold secrets read as nothing. A repository is read
 which programs git runs. What leads to one of these cannot be renamed either, so that it stays where it was found.
 """
 
+import errno
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,8 +18,8 @@ from mtbot.processes.spawner.curtains import DEVICES, FIXED, HIDDEN, KEPT
 
 PROGRAMS = ("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap")
 WAIT_MILLISECONDS = 5_000
-MOST_ENTRIES = 200_000
-MOST_CURTAINS = 1_000
+MOST_ENTRIES = 500_000
+MOST_CURTAINS = 5_000
 
 _HOOKS = frozenset({".husky", ".githooks"})
 _NOT_ENTERED = frozenset({"node_modules", "site-packages", "__pycache__", ".hg", ".svn"})
@@ -64,58 +65,70 @@ def box(program: str, write: Iterable[str], closed: "Closed") -> Box:
     return Box(program, args, closed.curtains(), WAIT_MILLISECONDS)
 
 
+class TooMuch(Exception):
+    """A workspace cannot be closed to a command; the text says what it holds, as in "the workspace holds ...".
+
+    It was not closed in part: whoever prepared it might have chosen which part.
+    """
+
+
 @dataclass(slots=True)
 class Closed:
-    """What a look through directories found, but for what is named as open."""
+    """What a look through a workspace found, but for what is named as ``open``."""
 
-    roots: tuple[str, ...]
+    root: str
+    open: frozenset[str] = frozenset()
     found: dict[str, str] = field(default_factory=dict)
-    readable: frozenset[str] = frozenset()
-    writable: frozenset[str] = frozenset()
     entries: int = 0
 
-    @property
-    def whole(self) -> bool:
-        """Whether everything was looked at."""
-        return self.entries <= MOST_ENTRIES and len(self.found) <= MOST_CURTAINS
-
     def add(self, kind: str, path: str) -> None:
-        """Close one path, and keep every directory that leads to it where it is."""
-        if path in (self.readable if kind == HIDDEN else self.writable):
+        """Close one path below the root, and keep every directory that leads to it where it is."""
+        if path in self.open or not path.startswith(f"{self.root}/"):
             return
         self.found[path] = kind
-        root = next(root for root in self.roots if path.startswith(f"{root}/"))
-        for parent in Path(path).parents:
-            if str(parent) == root:
-                return
-            self.found.setdefault(str(parent), KEPT)
+        for parent in map(str, Path(path).parents):
+            if parent == self.root:
+                break
+            self.found.setdefault(parent, KEPT)
+        if len(self.found) > MOST_CURTAINS:
+            raise TooMuch(f"more than {MOST_CURTAINS:,} files that hold secrets and repositories")
+
+    def count(self, number: int) -> None:
+        """So many more entries were looked at."""
+        self.entries += number
+        if self.entries > MOST_ENTRIES:
+            raise TooMuch(f"more than {MOST_ENTRIES:,} files outside of node_modules and site-packages")
 
     def curtains(self) -> tuple[tuple[str, str], ...]:
         """Pairs of kind and path, parents first."""
         return tuple((self.found[path], path) for path in sorted(self.found, key=lambda path: path.split("/")))
 
 
-def look_through(
-    roots: Iterable[str], readable: Iterable[str] = (), writable: Collection[str] = (), *, git: bool = False
-) -> Closed:
-    """Find what is to be closed below ``roots``; no link is followed to look further.
+def look_through(root: str, named: Iterable[str] = (), *, git: bool = False) -> Closed:
+    """Find what is to be closed below ``root``, but for what is ``named``; no link is followed to look further.
 
-    What is named under ``readable`` itself is not hidden, and what is under ``writable`` not made read-only either.
+    A command may have prepared what is looked at here, to have something overlooked: so what looks like a repository is
+    entered all the same, a directory that cannot be entered is hidden as a whole, and TooMuch ends a look that takes too
+    long, instead of closing a part.
     """
-    given = dict.fromkeys(root.rstrip("/") for root in roots if root.rstrip("/"))
-    outermost = tuple(root for root in given if not any(root.startswith(f"{other}/") for other in given))
-    closed = Closed(outermost, readable=frozenset((*readable, *writable)), writable=frozenset(writable))
-    waiting = list(outermost)
-    while waiting and closed.whole:
+    closed = Closed(root.rstrip("/"), frozenset(named))
+    waiting = [closed.root]
+    while waiting:
         folder = waiting.pop()
         try:
             entries = list(os.scandir(folder))
-        except OSError:
+            if not os.access(folder, os.X_OK):  # it could be listed, and nothing in it be closed
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        except (FileNotFoundError, NotADirectoryError):
             continue
-        closed.entries += len(entries)
-        if {entry.name for entry in entries} >= _REPOSITORY and folder not in outermost:
+        except OSError as unseen:
+            if folder == closed.root:
+                raise TooMuch(f"what cannot be entered ({unseen.strerror})") from unseen
+            closed.add(HIDDEN, folder)
+            continue
+        closed.count(len(entries))
+        if folder != closed.root and {entry.name for entry in entries} >= _REPOSITORY:
             _close_repository(folder, closed, git=git)
-            continue
         waiting += _look(entries, closed, git=git)
     return closed
 
@@ -124,7 +137,7 @@ def _look(entries: Iterable[os.DirEntry[str]], closed: Closed, *, git: bool) -> 
     """Close what is to be among ``entries``; the directories that have to be looked at in turn."""
     for entry in entries:
         if entry.is_symlink():
-            _close_target(entry, closed)
+            _close_target(entry, closed, git=git)
         elif entry.name == ".git":
             _close_repository(entry.path, closed, git=git)
         elif not entry.is_dir(follow_symlinks=False):
@@ -132,40 +145,47 @@ def _look(entries: Iterable[os.DirEntry[str]], closed: Closed, *, git: bool) -> 
                 closed.add(HIDDEN, entry.path)
         elif is_hidden_name(entry.name, directory=True):
             closed.add(HIDDEN, entry.path)
-        elif entry.name in _HOOKS:
-            closed.add(FIXED, entry.path)
         elif entry.name not in _NOT_ENTERED:
+            if entry.name in _HOOKS:
+                closed.add(FIXED, entry.path)
             yield entry.path
 
 
-def _close_target(entry: os.DirEntry[str], closed: Closed) -> None:
-    """A link with the name of a secret: what it leads to is hidden where that lies in sight."""
+def _close_target(entry: os.DirEntry[str], closed: Closed, *, git: bool) -> None:
+    """What a link leads to, if its name says that it is to be closed; outside of the workspace nothing can be reached."""
     target = os.path.realpath(entry.path)
-    is_directory = Path(target).is_dir()
-    seen = any(target.startswith(f"{root}/") for root in closed.roots)
-    if seen and is_hidden_name(entry.name, directory=is_directory) and os.path.lexists(target):
+    if not target.startswith(f"{closed.root}/") or not os.path.lexists(target):
+        return
+    if is_hidden_name(entry.name, directory=Path(target).is_dir()):
         closed.add(HIDDEN, target)
+    elif entry.name == ".git":
+        _close_repository(target, closed, git=git)
+    elif entry.name in _HOOKS:
+        closed.add(FIXED, target)
 
 
 def _close_repository(place: str, closed: Closed, *, git: bool) -> None:
     """Make a git directory (or the file that points to one) read-only; for git what git obeys, in it and in what is nested."""
-    if not git or not Path(place).is_dir():
-        closed.add(FIXED, place)
-        return
-    closed.add(KEPT, place)
-    _close_deciding(place, closed)
-    for nested in _NESTED:
-        for folder, folders, files in os.walk(f"{place}/{nested}"):
+    whole = not git or not Path(place).is_dir()
+    closed.add(FIXED if whole else KEPT, place)
+    _close_deciding(place, closed, links_only=whole)
+    for nested in () if whole else _NESTED:
+        for folder, folders, files in os.walk(_no_link(f"{place}/{nested}")):
             folders[:] = [name for name in folders if name not in _NOT_DECIDING]
-            closed.entries += len(folders) + len(files)
-            if not closed.whole:
-                return
+            closed.count(len(folders) + len(files))
             if "HEAD" in files:
                 _close_deciding(folder, closed)
 
 
-def _close_deciding(place: str, closed: Closed) -> None:
+def _close_deciding(place: str, closed: Closed, *, links_only: bool = False) -> None:
+    """Make what git obeys read-only, or only what links among it lead to: the links themselves are."""
     for name in _DECIDING:
         path = f"{place}/{name}"
-        if os.path.lexists(path) and not Path(path).is_symlink():
-            closed.add(FIXED, path)
+        real = os.path.realpath(path)
+        if os.path.lexists(real) and (real != path or not links_only):
+            closed.add(FIXED, real)
+
+
+def _no_link(path: str) -> str:
+    """A walk begins at a link too, so it is given nothing there."""
+    return "" if Path(path).is_symlink() else path

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mtbot.domain.process import CONTAINED, HOST, ChildEnd, ChildRequest, ChildStatus
+from mtbot.processes.bubblewrap import TooMuch
 from mtbot.processes.confiner import Confiner
 from mtbot.processes.ending import EndStatus, ProcessEnd, Survivor
 from mtbot.processes.request import CALL_MARK, BadRequest, SpawnRequest
@@ -17,6 +18,9 @@ _STATUS = {
     EndStatus.FAILED_TO_START: ChildStatus.NOT_STARTED,
     EndStatus.LOST: ChildStatus.LOST,
 }
+
+_TOO_MUCH = "the workspace holds {}, so what is secret there cannot be closed to a contained command"
+_INSTEAD = "move some of it out, or have the rule say containment: host"
 
 
 class RunnerChildren:
@@ -51,7 +55,9 @@ class RunnerChildren:
         try:
             async with confiner.around(wanted, request.grants) as confined:
                 held = confiner.held(confined)
-                return replace(_end(await self._runner.run(confined, on_output), confined.note), held=held)
+                return replace(_end(await self._runner.run(confined, on_output)), held=held)
+        except TooMuch as much:
+            return _not_started(f"{_TOO_MUCH.format(much)}; {_INSTEAD}")
         except OSError as error:
             return _not_started(f"it could not be given a directory of its own: {error}")
 
@@ -64,7 +70,7 @@ def _not_started(message: str) -> ChildEnd:
     return ChildEnd(ChildStatus.NOT_STARTED, None, 0, "", message=message)
 
 
-def _end(end: ProcessEnd, note: str = "") -> ChildEnd:
+def _end(end: ProcessEnd) -> ChildEnd:
     return ChildEnd(
         status=_STATUS[end.status],
         exit_code=end.exit_code,
@@ -74,7 +80,7 @@ def _end(end: ProcessEnd, note: str = "") -> ChildEnd:
         dropped=end.dropped,
         background_left=end.background_left,
         survivors=tuple(map(_survivor, end.survivors)),
-        message="; ".join(filter(None, (end.message, note))),
+        message=end.message,
     )
 
 

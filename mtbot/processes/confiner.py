@@ -24,7 +24,6 @@ _ANSWER_BYTES = 65_536
 _PREFIX = "mtclaw-call-"
 _TRIES = 8
 _NO_BUBBLEWRAP = "it is not installed where only root can change it"
-_TOO_MUCH = "the workspace is too large to be looked through: not every secret and repository in it was closed"
 
 
 class Confiner:
@@ -89,7 +88,10 @@ class Confiner:
 
     @contextlib.asynccontextmanager
     async def around(self, wanted: SpawnRequest, grants: Grants) -> AsyncIterator[SpawnRequest]:
-        """``wanted`` as it runs contained; its private directory lives as long as this does. OSError: no such directory."""
+        """``wanted`` as it runs contained; its private directory lives as long as this does. OSError: no such directory.
+
+        TooMuch: the workspace cannot be closed.
+        """
         boxed = bool(grants.guarded) and (await self.state()).bubblewrap
         async with self._around(wanted, grants, boxed=boxed) as request:
             yield request
@@ -101,8 +103,8 @@ class Confiner:
             # what was not looked at before this call may lie on a file system that makes one wait
             waits = boxed or bool(grants.look or grants.repository)
             made = partial(self._profile, grants, private, boxed=boxed)
-            profile, note = await asyncio.to_thread(made) if waits else made()
-            yield replace(wanted, env=environment_for(wanted.env, private), profile=profile, note=note)
+            profile = await asyncio.to_thread(made) if waits else made()
+            yield replace(wanted, env=environment_for(wanted.env, private), profile=profile)
         finally:
             try:
                 Path(private).rmdir()
@@ -111,14 +113,14 @@ class Confiner:
             finally:
                 os.close(held)
 
-    def _profile(self, grants: Grants, private: str, *, boxed: bool) -> tuple[Profile, str]:
-        """The profile of a call, and what is to be said of it."""
+    def _profile(self, grants: Grants, private: str, *, boxed: bool) -> Profile:
+        """The profile of a call. TooMuch."""
         parts = parts_for(grants, self._system, private, self._guard, self._newest_landlock)
         if not boxed:
-            return contained(parts), ""
-        closed = bubblewrap.look_through(grants.guarded, (*grants.read, *grants.look), grants.write, git=grants.git)
+            return contained(parts)
+        closed = bubblewrap.look_through(grants.guarded, grants.write, git=grants.git)
         box = bubblewrap.box(self._bubblewrap, writable(grants, private, self._guard), closed)
-        return contained(parts, box), "" if closed.whole else _TOO_MUCH
+        return contained(parts, box)
 
     async def _probe(self) -> Containment:
         """Let a contained child attack what was put up for it, started by the first interpreter that it can start."""
@@ -147,7 +149,7 @@ class Confiner:
             ):
                 grants = Grants(read=probe.interpreter(), write=(inside,))
                 if boxed:
-                    grants = replace(grants, guarded=(inside,), attributes=True)
+                    grants = replace(grants, guarded=inside, attributes=True)
                 wanted = SpawnRequest(
                     f"probe-{Path(inside).name}",
                     probe.command(interpreter, found),

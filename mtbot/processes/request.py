@@ -95,7 +95,7 @@ class SpawnRequest:
 
     ``timeout_seconds`` None is for long-lived children only. ``max_output_bytes`` is how much of standard output and error,
     joined, is kept; ``spool`` gets all of it once it is more than that. ``stdin`` None is /dev/null. ``account`` is who it
-    becomes before its containment is put up; None stays who the gateway is. ``note`` goes with its end. Raises BadRequest for what no kernel would
+    becomes before its containment is put up; None stays who the gateway is. Raises BadRequest for what no kernel would
     accept, and for limits that would silently mean nothing.
     """
 
@@ -110,7 +110,6 @@ class SpawnRequest:
     stdin: bytes | None = None
     spool: Spool | None = None
     account: Account | None = None
-    note: str = ""
 
     def __post_init__(self) -> None:
         if not self.argv or not self.argv[0]:

@@ -160,6 +160,6 @@ class ExecTool:
             look=needs.look,
             programs=settings.programs,
             repository=needs.repository,
-            guarded=() if needs.looks else (settings.workspace, *settings.readable, *needs.write),
-            git=bool(commands) and all(command.program == "git" for command in commands),
+            guarded="" if needs.looks else settings.workspace,
+            git=bool(commands) and all(command.argv and command.argv[0].text == "git" for command in commands),
         )

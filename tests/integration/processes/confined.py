@@ -39,7 +39,7 @@ def grants_of(wanted: Mapping[str, Any]) -> Grants:
         write=paths["write"],
         read=(*paths["read"], *probe.interpreter()),
         look=paths["look"],
-        guarded=tuple(wanted.get("guarded", ())),
+        guarded=wanted.get("guarded", ""),
         git=wanted.get("git", False),
     )
 
@@ -69,7 +69,7 @@ async def main() -> None:
     for number, line in enumerate(iter(sys.stdin.readline, "")):
         wanted = json.loads(line)
         if "plan" in wanted:
-            planned = bubblewrap.Closed(tuple(wanted["grants"]["guarded"]), dict(wanted["plan"]))
+            planned = bubblewrap.Closed(wanted["grants"]["guarded"], found=dict(wanted["plan"]))
         bubblewrap.look_through = look_through if "plan" not in wanted else lambda *_, **__: planned  # noqa: B023 - called before the next turn
         request = ChildRequest(
             f"c{number}",

@@ -135,7 +135,7 @@ if os.geteuid() == 0:  # only root can become somebody else
             str(place),
             {"PATH": "/usr/bin:/bin"},
             profile=CONTAINED,
-            grants=Grants(write=(str(place),), guarded=(str(place),), attributes=True),
+            grants=Grants(write=(str(place),), guarded=str(place), attributes=True),
             account=SOMEBODY,
         )
         end = await RunnerChildren(runner, confiner).run(child)

@@ -111,8 +111,7 @@ def there(confined: Confined) -> None:
 def boxed(confined: Confined, script: str, **grants: Any) -> tuple[int | None, str]:
     """Run it as a build by a rule is run."""
     readable = [str(confined.outside)] if "$OUT" in script or "OUT" in script else []
-    work = [str(confined.workspace)]
-    return confined.run(script, guarded=work, attributes=True, read=readable, **grants)
+    return confined.run(script, guarded=str(confined.workspace), attributes=True, read=readable, **grants)
 
 
 @pytest.mark.parametrize("name", READS)
@@ -125,6 +124,28 @@ def test_no_secret_of_the_workspace_is_read(confined: Confined, name: str) -> No
     after = state(confined.workspace)
     assert {path: after.get(path) for path in before} == before
     assert set(after) - set(before) <= {"x"}
+
+
+PREPARED = {
+    "a directory closed to the look": "chmod 0 a/b",
+    "a directory that may be listed and not entered": "chmod 444 a/b",
+    "the looks of a repository": "touch a/b/HEAD && mkdir a/b/objects a/b/refs",
+    "a place that is not looked into": "mkdir node_modules && mv a/b/.env.local node_modules; mv a node_modules",
+    "another name": "mv a/b/.env.local a/b/x; ln a/b/.env.local a/b/x; cp a/b/.env.local a/b/x",
+    "depth": "for i in $(seq 20); do n=$(printf '%0200d' 1); mkdir $n && cd $n; done; mv $OLDPWD/a .",
+    "a link in its place": "mv a x && ln -s x a",
+    "a mount over it": "mkdir c && mount --bind a c",
+}
+
+
+@pytest.mark.parametrize("name", PREPARED)
+def test_no_command_prepares_that_another_one_overlooks(confined: Confined, name: str) -> None:
+    """What one does to the workspace, as far as it can, does not make the next one see more."""
+    lay_out(confined)
+    boxed(confined, PREPARED[name])
+    script = "chmod -R u+rwX . 2>/dev/null; grep -rs swordfish .; cat a/b/.env.local a/b/x node_modules/.env.local x/b/.env.local"
+    assert "swordfish" not in boxed(confined, script)[1]
+    assert (confined.workspace / "a" / "b" / ".env.local").read_text() == SECRET
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -177,7 +198,7 @@ def test_git_writes_where_it_alone_runs(confined: Confined) -> None:
     lay_out(confined)
     script = "echo x > .git/index.lock && mv .git/index.lock .git/index && mkdir .git/logs && cat .git/index"
     assert boxed(confined, script, git=True) == (0, "x\n")
-    left = set()
+    left: set[str] = set()
     for name, change in CHANGES.items():
         lay_out(confined)
         left |= {name} if boxed(confined, change, git=True)[0] == 0 else set()
@@ -188,7 +209,7 @@ def test_what_a_rule_names_stays_open(confined: Confined) -> None:
     """The owner's word is above."""
     lay_out(confined)
     work = confined.workspace
-    grants: dict[str, Any] = {"write": [str(work), str(work / ".env"), str(work / ".git")], "guarded": [str(work)]}
+    grants: dict[str, Any] = {"write": [str(work), str(work / ".env"), str(work / ".git")], "guarded": str(work)}
     code, output = confined.run("cat .env && echo x > .git/hooks/pre-commit; cat a/b/.env.local", **grants)
     assert (code, output) == (0, SECRET)
     assert (work / ".git" / "hooks" / "pre-commit").read_text() == "x\n"
@@ -202,7 +223,7 @@ def test_a_link_that_was_put_there_meanwhile_starts_nothing(confined: Confined) 
     (work / "real").unlink()
     (work / "real").symlink_to(outside)
     plan = {f"{work}/real/.env": "hidden"}
-    end = confined.ask("echo ran", guarded=[str(work)], plan=plan)
+    end = confined.ask("echo ran", guarded=str(work), plan=plan)
     assert end["exit"] is None
     assert str(end["message"]).startswith(f"a link stands in the way of {work}/real/.env")
     assert (outside / ".env").read_text() == "outside"
@@ -212,7 +233,7 @@ def test_a_plan_for_what_is_gone_makes_nothing(confined: Confined) -> None:
     """No mount point is made in the workspace."""
     before = lay_out(confined)
     plan = {f"{confined.workspace}/gone/.env": "hidden", f"{confined.workspace}/.gone": "fixed"}
-    assert confined.ask("echo ran", guarded=[str(confined.workspace)], plan=plan)["output"] == "ran\n"
+    assert confined.ask("echo ran", guarded=str(confined.workspace), plan=plan)["output"] == "ran\n"
     assert state(confined.workspace) == before
 
 
@@ -221,11 +242,11 @@ def test_its_end_is_told_as_it_was(confined: Confined, number: signal.Signals) -
     """By exit code or by signal; input, umask, directory and environment are those of any command."""
     lay_out(confined)
     end = confined.ask(
-        f"umask; pwd; env -i /usr/bin/env; ulimit -c; kill -{number.value} $$", guarded=[str(confined.workspace)]
+        f"umask; pwd; env -i /usr/bin/env; ulimit -c; kill -{number.value} $$", guarded=str(confined.workspace)
     )
     assert (end["exit"], end["status"]) == (None, "signaled")
     assert str(end["output"]).splitlines()[1:] == [str(confined.workspace), "0"]
-    assert confined.ask("exit 143", guarded=[str(confined.workspace)])["exit"] == 143
+    assert confined.ask("exit 143", guarded=str(confined.workspace))["exit"] == 143
 
 
 def test_namespaces_are_not_to_be_had_again(confined: Confined) -> None:
@@ -244,7 +265,7 @@ def test_namespaces_are_not_to_be_had_again(confined: Confined) -> None:
 def test_the_record_names_the_parts(confined: Confined) -> None:
     """With bubblewrap only where it was used."""
     lay_out(confined)
-    with_it = confined.ask("true", guarded=[str(confined.workspace)])["held"]
+    with_it = confined.ask("true", guarded=str(confined.workspace))["held"]
     without = confined.ask("true")["held"]
     assert (with_it, without) == (["files", "network", "signals", "bubblewrap"], ["files", "network", "signals"])
 

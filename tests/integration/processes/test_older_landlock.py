@@ -76,7 +76,7 @@ def test_with_bubblewrap_it_holds_what_it_held_and_what_that_adds(confined: Conf
             "bubblewrap": True,
         }
         first.lay_out()
-        guarded = [str(first.workspace)]
+        guarded = str(first.workspace)
         assert first.run("kill -0 $GATEWAY", guarded=guarded)[0] != 0  # it has another number there, if any
         # what it can signal are the processes that keep the box, and with them it ends itself
         end = first.ask("echo up; kill -9 -1; exec sleep 600", guarded=guarded)

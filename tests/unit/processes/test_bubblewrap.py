@@ -1,12 +1,13 @@
 """Which bubblewrap is trusted, and what is planned to be closed."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mtbot.processes import bubblewrap
-from mtbot.processes.bubblewrap import box, find, look_through
+from mtbot.processes.bubblewrap import TooMuch, box, find, look_through
 from mtbot.processes.request import Box
 
 TRUSTED = os.path.realpath("/bin/sh")
@@ -20,10 +21,9 @@ def made(place: Path, *files: str) -> str:
     return str(place)
 
 
-def plan(root: str, *, readable: str = "", writable: str = "", git: bool = False) -> dict[str, str]:
+def plan(root: str, *named: str, git: bool = False) -> dict[str, str]:
     """Kinds by path below ``root``, in order."""
-    named = [[f"{root}/{name}" for name in names.split()] for names in (readable, writable)]
-    pairs = look_through([root], *named, git=git).curtains()
+    pairs = look_through(root, [f"{root}/{name}" for name in named], git=git).curtains()
     return {os.path.relpath(path, root): kind for kind, path in pairs}
 
 
@@ -76,10 +76,7 @@ def test_secrets_are_hidden_and_what_leads_to_them_stays(tmp_path: Path) -> None
         "b": "kept",
         "b/.ssh": "hidden",
     }
-    assert plan(root, readable=".env a b/.ssh", writable="a/settings.env") == {
-        "a": "kept",
-        "a/.env.production": "hidden",
-    }
+    assert plan(root, ".env", "a", "b/.ssh", "a/settings.env") == {"a": "kept", "a/.env.production": "hidden"}
 
 
 def test_a_link_leads_to_what_is_hidden(tmp_path: Path) -> None:
@@ -119,29 +116,87 @@ def test_repositories_are_fixed_and_for_git_what_it_obeys(tmp_path: Path) -> Non
         "tree": "kept",
         "tree/.git": "fixed",
     }
-    assert plan(root, readable=".git .husky", writable="n/bare p/.githooks tree/.git p") == {
-        ".git": "fixed",
-        ".husky": "fixed",
+    assert plan(root, "n/bare", "p/.githooks", "tree/.git", "p") == {".git": "fixed", ".husky": "fixed"}
+    assert ".git/config" not in plan(root, ".git/config", git=True)
+
+
+def test_links_are_closed_where_they_lead(tmp_path: Path) -> None:
+    """A repository and hooks that lie elsewhere in the workspace; for git and for all others."""
+    root = made(tmp_path, "store/HEAD", "store/config", "shared/pre-commit", "husky/h", "r/x", "own/HEAD", "real")
+    for name, target in {
+        "r/.git": "../store",
+        "store/hooks": "../shared",
+        ".husky": "husky",
+        ".githooks": "/usr",
+        "own/modules": "/",
+        "own/.git": ".",
+    }.items():
+        (tmp_path / name).symlink_to(target)
+    assert plan(root) == {"husky": "fixed", "own": "fixed", "shared": "fixed", "store": "fixed"}
+    assert plan(root, git=True) == {
+        "husky": "fixed",
+        "own": "kept",
+        "shared": "fixed",
+        "store": "kept",
+        "store/config": "fixed",
     }
-    assert ".git/config" not in plan(root, writable=".git/config", git=True)
+
+
+def test_nothing_is_overlooked_because_somebody_prepared_it(tmp_path: Path) -> None:
+    """What was made to look like a repository is entered, and so are directories of hooks, and names of any bytes."""
+    root = made(
+        tmp_path, "a/.env", "a/HEAD", "a/objects/x", "a/refs/x", ".husky/.env", "HEAD", "objects/x", "refs/x", ".env"
+    )
+    odd = os.fsencode(root) + b"/\xff\n"
+    os.mkdir(odd)  # noqa: PTH102 - a name of bytes
+    Path(os.fsdecode(odd), ".env").touch()
+    assert plan(root) == {
+        ".env": "hidden",
+        ".husky": "fixed",
+        ".husky/.env": "hidden",
+        "a": "fixed",
+        "a/.env": "hidden",
+        "\udcff\n": "kept",
+        "\udcff\n/.env": "hidden",
+    }
+
+
+def test_what_cannot_be_entered_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command of the same user could open it again; a workspace that cannot be entered is closed to nobody."""
+    root = made(tmp_path, "a/b/.env", "c/x")
+    scandir = os.scandir
+    faults: dict[str, OSError] = {f"{root}/a/b": PermissionError(13, "no"), f"{root}/c": FileNotFoundError(2, "gone")}
+
+    def guarded(path: str) -> Iterator[os.DirEntry[str]]:
+        if path in faults:
+            raise faults[path]
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", guarded)
+    assert plan(root) == {"a": "kept", "a/b": "hidden"}
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "access", lambda path, _how: path != f"{root}/a")
+        assert plan(root) == {"a": "hidden"}
+    faults[root] = PermissionError(13, "Permission denied")
+    with pytest.raises(TooMuch, match=r"what cannot be entered \(Permission denied\)"):
+        plan(root)
 
 
 def test_a_look_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is too much is said; what cannot be listed cannot be read by the command either."""
+    """And a part is never taken for the whole."""
     root = made(tmp_path, *(f"{number}/.env" for number in range(9)), ".git/modules/m/HEAD")
-    assert look_through([root, f"{root}/", f"{root}/1", "/", "/nowhere"]).whole
-    for limit in ("MOST_ENTRIES", "MOST_CURTAINS"):
+    assert plan(f"{root}/") == plan(root)
+    assert look_through("/nowhere").curtains() == ()
+    for limit, number, git in (("MOST_ENTRIES", 4, False), ("MOST_CURTAINS", 4, False), ("MOST_ENTRIES", 20, True)):
         with monkeypatch.context() as patched:
-            patched.setattr(bubblewrap, limit, 4)
-            assert not look_through([root]).whole
-    with monkeypatch.context() as patched:
-        patched.setattr(bubblewrap, "MOST_ENTRIES", 11)
-        assert not look_through([root], git=True).whole
+            patched.setattr(bubblewrap, limit, number)
+            with pytest.raises(TooMuch, match=f"more than {number} files"):
+                look_through(root, git=git)
 
 
 def test_a_box_binds_what_may_be_written(tmp_path: Path) -> None:
     """Parents first, devices not again, and nothing else is writable."""
-    made_box = box("/usr/bin/bwrap", ["/w/b", "/dev/null", "/w"], look_through([made(tmp_path, ".env")]))
+    made_box = box("/usr/bin/bwrap", ["/w/b", "/dev/null", "/w"], look_through(made(tmp_path, ".env")))
     assert made_box == Box("/usr/bin/bwrap", made_box.args, (("hidden", f"{tmp_path}/.env"),), 5_000)
     words = " ".join(made_box.args)
     assert words.startswith("--ro-bind / / --tmpfs /dev --dev-bind /dev/null /dev/null ")
