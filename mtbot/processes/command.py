@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Sequence
 
 from mtbot.processes.ending import EndStatus, ProcessEnd, Survivor, read_end
-from mtbot.processes.output import Output, last_lines
+from mtbot.processes.output import Output
 from mtbot.processes.request import SpawnRequest
 from mtbot.processes.spawner.wire import BrokenFrame, FrameReader, Kind, frame, json_frame
 
@@ -86,9 +86,10 @@ class Command:
         except OSError:
             return
 
-    def tail(self, limit: int) -> str:
-        """Return the last ``limit`` bytes of what the command has written so far, as harmless text."""
-        return last_lines(bytes(self._live), limit)
+    def tail(self) -> str:
+        """Return the end of what the command has written so far, as harmless text from the start of a line."""
+        whole, end, _ = Output(tail=bytes(self._live), dropped=self._unseen).pieces()
+        return whole or end
 
     def overdue(self, start_seconds: float, end_seconds: float) -> bool:
         """Tell whether the command should have started, or ended, longer ago than its supervisor could need."""

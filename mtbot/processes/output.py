@@ -89,13 +89,6 @@ class Output:
         return f"{head}{joint}[… {dropped} bytes left out …]\n{tail}"
 
 
-def last_lines(data: bytes, limit: int) -> str:
-    """Return at most the last ``limit`` bytes of a running output as harmless text, from the start of a line if it cuts."""
-    if len(data) <= limit:
-        return harmless(data)
-    return harmless(_from_a_line(data[-limit:]))
-
-
 def _up_to_a_line(head: bytes) -> bytes:
     edge = max(0, len(head) - _EDGE_BYTES)
     at = head.rfind(b"\n", edge)

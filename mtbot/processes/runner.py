@@ -17,7 +17,6 @@ from mtbot.processes.link import Link, sweep_orphans
 from mtbot.processes.request import SpawnRequest
 from mtbot.processes.spawning import SpawnerProcess, start_spawner
 
-TAIL_BYTES = 4096
 LINE_BYTES = 16 * 1024 * 1024
 _START_SECONDS = 10.0
 _END_SECONDS = 8.0
@@ -110,9 +109,12 @@ class Runner:
         return True
 
     def tail(self, command_id: str) -> str:
-        """Return the latest harmless output of a running command, empty if it is unknown; at most a tenth of a second old."""
+        """Return the latest harmless output of a running command, empty if it is unknown; at most a tenth of a second old.
+
+        All that is kept of it, because a secret of many lines is known by its first one: mask it, then cut it.
+        """
         command = self._commands.get(command_id)
-        return "" if command is None else command.tail(TAIL_BYTES)
+        return "" if command is None else command.tail()
 
     async def close(self) -> None:
         """End every command, then the spawner. Afterwards nothing that this runner started is alive but named survivors."""

@@ -103,6 +103,25 @@ def _until_written(stage: Stage, name: str) -> None:
         os.sched_yield()
 
 
+async def test_the_middle_of_a_long_key_is_not_shown(tmp_path: Path) -> None:
+    """It is known by its first line, which a tail of some lines does not hold any more."""
+    async with open_stage(tmp_path, started(), RULE) as stage:
+        key = "\n".join(["-----BEGIN PRIVATE KEY-----", *("MIIE" + "q7Zk" * 15 for _ in range(200))])
+        pipe = script(stage, f"echo one; echo two; cat << 'END'\n{key}\nEND\necho written > done; read x < pipe\n")
+        name = await begin(stage)
+        job = stage.engine.jobs.find(name)
+        assert job is not None
+        await asyncio.to_thread(_until_written, stage, name)
+        while (
+            not (stage.workspace / "done").exists() or len(stage.engine.machinery.runner.tail(str(job.call))) < 12_000
+        ):
+            await asyncio.sleep(0)
+        shown = stage.engine.jobs.tail(job)
+        assert (shown[:8], "MIIE" in shown) == ("one\ntwo\n", False)
+        await asyncio.to_thread(pipe.write_text, "on\n")
+        await stage.telegram.shown(CHIEF.id, f"Job {name} ended: exit 0", timeout=20)
+
+
 async def test_a_person_sees_that_it_will_be_a_job(tmp_path: Path) -> None:
     """In the question; below it first that it runs, then how it ended."""
     async with open_stage(tmp_path, [*started("echo made > made && cat pipe")]) as stage:

@@ -46,6 +46,13 @@ class Heard:
                 self._more.clear()
         return self.data.decode().split()
 
+    async def text(self, wanted: bytes) -> None:
+        """Wait for a text; what comes too fast to be followed is passed over."""
+        async with asyncio.timeout(10):
+            while wanted not in self.data:
+                await self._more.wait()
+                self._more.clear()
+
     async def pids(self, count: int) -> list[int]:
         """Wait for ``count`` lines of pids."""
         return [int(word) for word in await self.line(count)]

@@ -242,6 +242,21 @@ async def test_running_output_can_be_followed(runner: Runner) -> None:
     assert runner.tail("c") == ""
 
 
+async def test_the_tail_of_much_output_begins_with_a_line(runner: Runner) -> None:
+    """Half of one is half of a secret; of a lot, the last 64 KiB are kept."""
+    heard = Heard()
+    write = "i=0; while [ $i -lt 9000 ]; do echo line $i; i=$((i+1)); done"
+    running = asyncio.ensure_future(
+        runner.run(shell(f"{write}; until [ -e /proc/$PPID/nothing ]; do sleep 0.01; done"), heard)
+    )
+    await heard.text(b"line 8999\n")
+    lines = runner.tail("c").splitlines()
+    assert (lines[-1], 1 < len(lines) < 9000) == ("line 8999", True)
+    assert lines == [f"line {number}" for number in range(9000 - len(lines), 9000)]
+    assert await runner.stop("c")
+    await running
+
+
 async def test_all_output_of_a_quick_command_reaches_the_follower(runner: Runner) -> None:
     """What a command writes just before its end is followed, too."""
     heard = Heard()

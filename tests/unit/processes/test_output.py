@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtbot.processes.output import Output, harmless, last_lines
+from mtbot.processes.output import Output, harmless
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,3 @@ def test_a_single_long_word_is_cut_between_characters() -> None:
     """Without anything near the cut where a word could end it stays, up to its last whole character."""
     cut = Output(b"x" * 2000 + "é".encode()[:1], "é".encode()[1:] + b"y" * 2000, dropped=7)
     assert cut.text() == "x" * 2000 + "\n[… 9 bytes left out …]\n" + "y" * 2000
-
-
-def test_the_tail_of_a_running_command_starts_with_a_line() -> None:
-    """A live view shows whole lines only, unless there is but one."""
-    assert last_lines(b"short", 100) == "short"
-    assert last_lines(b"one\ntwo\nthree\n", 9) == "three\n"
-    assert last_lines(b"x" * 50, 10) == "x" * 10
