@@ -23,7 +23,8 @@ from sqlmodel import Session, insert, select, update
 
 from mtbot.audit import Mark, link
 from mtbot.bootstrap.stores import stores_of
-from mtbot.domain.ids import BotName, CallId, ChatId, Digest, SafeText, SessionId
+from mtbot.domain.again import Keep, KeptCall
+from mtbot.domain.ids import BotName, CallId, ChatId, Digest, SafeText, SessionId, TurnId
 from mtbot.domain.record import EventDraft, EventKind, Via, Word
 from mtbot.storage.engine import Database
 from mtbot.storage.events import event_columns
@@ -68,6 +69,14 @@ def draft(kind: EventKind, call: int, at_ms: int = 1_700_000_000_000) -> EventDr
     )
 
 
+def keep(call: int) -> Keep:
+    """What is kept of it while it runs."""
+    started = draft(EventKind.STARTED, call)
+    arguments = f'{{"command":"{started.command}"}}'
+    kept = KeptCall("exec", arguments, started.cwd, started.digest, started.session, started.requester)
+    return Keep(TurnId(f"t{call:024d}"), kept)
+
+
 async def timed(work: Callable[[int], Awaitable[None]], numbers: range) -> list[float]:
     """Milliseconds of each run."""
     taken = []
@@ -89,8 +98,8 @@ async def events_ratio(directory: Path, rounds: int) -> float:
 
     async def ours(number: int) -> None:
         await trail.append(draft(EventKind.PROPOSED, number))
-        await trail.start(draft(EventKind.STARTED, number), None)
-        await trail.append(draft(EventKind.FINISHED, number))
+        begun = await trail.start(draft(EventKind.STARTED, number), None, keep=keep(number))
+        await trail.end(draft(EventKind.FINISHED, number), begun.seq)
 
     async def bare(number: int) -> None:
         for _ in range(3):

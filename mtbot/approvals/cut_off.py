@@ -6,6 +6,7 @@ and ask for the command anyway, and asking again is a request like any other.
 
 from collections.abc import Callable, Sequence
 
+from mtbot.domain.again import KeptState, Standing
 from mtbot.domain.call import Stage
 from mtbot.domain.ids import ChatId, SafeText
 from mtbot.domain.ports import Clock, Masker
@@ -104,8 +105,19 @@ class CutOffCards:
         lines.append("Its output was not kept.")
         return self._masker.mask("\n".join(lines))
 
+    def dealt_with(self, standing: Standing) -> str:
+        """What a late presser is told; empty while nobody has dealt with it."""
+        said = {
+            KeptState.KEPT: "",
+            KeptState.ASKED: f"{self._who(standing.by)} asked for it again",
+            KeptState.DISMISSED: f"{self._who(standing.by)} dismissed it",
+            KeptState.CLEARED: "This conversation was begun anew since, so that call is gone.",
+        }[standing.state]
+        dated = standing.state in (KeptState.ASKED, KeptState.DISMISSED)
+        return f"{said} {self._clock.clock_text(standing.at_ms)}." if dated else said
+
     def again(self, started: AuditEvent) -> str:
-        """What the model is told when a person wants the call once more."""
+        """What the model is told when a person wants a call once more that is not kept."""
         masked = " Some values in it are masked here; use the real ones." if "‹" in started.draft.command else ""
         return (
             f"(The call below was cut off when the process of the bot ended. I ask for it again: propose exactly this "

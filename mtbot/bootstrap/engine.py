@@ -282,7 +282,15 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     gate.jobs.written, gate.jobs.name = runner.tail, names.job
     turns = Turns(
         Agent(Listed(gate, lambda: office.loaded.people, loaded.redactor), profiles.mind, names),
-        TurnStores(stores.history, stores.consents, stores.leases, stores.inbox, stores.host_runs, stores.memories),
+        TurnStores(
+            stores.history,
+            stores.consents,
+            stores.leases,
+            stores.inbox,
+            stores.host_runs,
+            stores.memories,
+            stores.kept,
+        ),
         TurnFrame(
             loaded.clock,
             names,

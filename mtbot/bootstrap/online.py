@@ -85,8 +85,9 @@ def build_gateway(engine: Engine) -> "Running":
     clock = engine.loaded.clock
     cards = CutOffCards(engine.loaded.clock, engine.loaded.redactor, lambda: engine.loaded.people)
     notices = NoticeFrame(engine.loaded.clock, ways, engine.wake, intake.admits)
-    cut_offs = CutOffs(stores.trail, stores.outbox, engine.lanes, cards, notices)
-    intake.presses.on_notice = cut_offs.press
+    cut_offs = CutOffs(stores.trail, stores.kept, stores.outbox, engine.lanes, cards, notices)
+    intake.presses.on_notice, engine.turns.asked_again = cut_offs.press, cut_offs.asked
+    running.cut_offs = cut_offs
     edit_frame = EditFrame(
         engine.loaded.clock, engine.loaded.redactor, ways, RandomNames().token, engine.wake, intake.admits
     )
@@ -179,6 +180,7 @@ class Running:
     statuses: Statuses
     pairer: Pairer
     senders: Senders
+    cut_offs: CutOffs
     reloader: Reloader
     trash: TrashKeeper
     scheduler: "Scheduler"
@@ -294,6 +296,7 @@ class Running:
         self.intake.files.close()
         await self.pairer.close()
         await self.senders.close()
+        await self.cut_offs.close()
         await self.statuses.close(STATUS_SECONDS)
         for bot in self._ways.bots.values():
             await bot.transport.close()

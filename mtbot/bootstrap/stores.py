@@ -15,6 +15,7 @@ from mtbot.storage.grants import GrantStore
 from mtbot.storage.history import HistoryStore
 from mtbot.storage.host_runs import HostRunStore
 from mtbot.storage.inbox import InboxStore
+from mtbot.storage.kept import KeptStore
 from mtbot.storage.leases import LeaseStore
 from mtbot.storage.maintenance import Maintenance
 from mtbot.storage.memory import MemoryStore
@@ -47,6 +48,7 @@ class Stores:
     statuses: StatusStore
     archives: ArchiveStore
     host_runs: HostRunStore
+    kept: KeptStore
 
 
 def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
@@ -71,6 +73,7 @@ def stores_of(db: Database, mask: Callable[[str], SafeText]) -> Stores:
         statuses=StatusStore(db),
         archives=ArchiveStore(db),
         host_runs=HostRunStore(db, chain, consents, mask),
+        kept=KeptStore(db),
     )
 
 

@@ -7,6 +7,7 @@ until the process that serves the session takes both at once and goes on.
 from dataclasses import dataclass
 from typing import Protocol
 
+from mtbot.domain.again import Keep
 from mtbot.domain.call import Outcome
 from mtbot.domain.ids import ApprovalId
 from mtbot.domain.record import Approval, AuditEvent, EventDraft, OutboxItem, Ruling
@@ -31,11 +32,15 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """The two events of a start at the host: that the request was approved there, and that the call was started."""
+    """The two events of a start at the host: that the request was approved there, and that the call was started.
+
+    ``keep`` is what is kept of the call.
+    """
 
     ruling: Ruling
     resolved: EventDraft
     started: EventDraft
+    keep: Keep | None = None
 
 
 class HostRuns(Protocol):
@@ -45,8 +50,8 @@ class HostRuns(Protocol):
         """Rule and start in one transaction. AlreadyDecided, NotUsable, RecordUnavailable: then nothing may run."""
         ...
 
-    async def end(self, approval: ApprovalId, draft: EventDraft, outcome: Outcome) -> None:
-        """Write how it ended and lay it beside the parked turn, in one transaction. RecordUnavailable."""
+    async def end(self, approval: ApprovalId, draft: EventDraft, outcome: Outcome, started: int) -> None:
+        """Write how the call of that start ended and lay it beside the parked turn, in one transaction. RecordUnavailable."""
         ...
 
     async def take(self, approval: ApprovalId) -> Ran | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from mtbot.domain.again import Keep
 from mtbot.domain.call import Below, Call, Decision, Facts, Outcome, Permit, Target, ToolSpec, Weight
 from mtbot.domain.ids import ApprovalId, BotName, CallId, Digest, SafeText, SessionId, TurnId
 from mtbot.domain.jobs import RunEnd
@@ -131,14 +132,22 @@ class AuditLog(Protocol):
         ...
 
     async def start(
-        self, draft: EventDraft, approval: ApprovalId | None, grant: ApprovalId | None = None
+        self,
+        draft: EventDraft,
+        approval: ApprovalId | None,
+        grant: ApprovalId | None = None,
+        keep: Keep | None = None,
     ) -> AuditEvent:
         """Commit the STARTED event of a call: once per call id, for ever.
 
         With ``approval`` the same transaction checks that it is approved, unexpired at ``draft.at_ms`` and bound to
         ``draft.digest``: inserting the event is its consumption. With ``grant`` it checks that this one still holds at
-        ``draft.at_ms``, and counts the use. NotUsable otherwise, also for a second start.
+        ``draft.at_ms``, and counts the use. NotUsable otherwise, also for a second start. ``keep``: domain/again.
         """
+        ...
+
+    async def end(self, draft: EventDraft, started: int) -> AuditEvent:
+        """Commit how the call of the STARTED event of that number ended; it is kept no longer."""
         ...
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
-from mtbot.domain.ids import ApprovalId, BotName, CallId, ChatId, SessionId, ThreadId, TurnId, UserId
+from mtbot.domain.ids import ApprovalId, BotName, CallId, ChatId, Digest, SessionId, ThreadId, TurnId, UserId
 
 
 class SurfaceName(StrEnum):
@@ -157,7 +157,7 @@ class Inbound:
     button carried, ``press_id`` what the channel needs to answer it. EDIT: ``text`` is what a message says now.
     ``own_words``: what the message says that it replies to, if the same person wrote it; empty if somebody else did,
     None where there is no such text. ``files`` came with it, ``album`` names the message group that it is a part of, ``unusable`` says in words what it
-    holds that nothing can be done with.
+    holds that nothing can be done with. ``repeats``: it asks again for the call of the start of that number.
     """
 
     address: Address
@@ -174,6 +174,7 @@ class Inbound:
     album: str = ""
     unusable: str = ""
     own_words: str | None = None
+    repeats: int | None = None
 
 
 class Role(StrEnum):
@@ -242,6 +243,14 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeats:
+    """The call of the start of that number is asked for again; ``digest`` is what it was bound to then."""
+
+    start: int
+    digest: Digest
+
+
+@dataclass(frozen=True, slots=True)
 class TurnState:
     """A turn between two steps: all that is needed to go on with it, today or after a restart.
 
@@ -249,6 +258,7 @@ class TurnState:
     assistant entry that have no answer yet, in order; the first of them is the one that waits when the turn is parked.
     ``ran`` names what ran by rule, ``granted`` what ran because a person had allowed it for a while, ``denied`` what
     policy refused, ``refused`` what nobody could be asked about, all masked and ready to be shown; ``permits`` are the commands on the host that would permit the last kind.
+    ``repeats`` says which call this turn asks for again.
     """
 
     id: TurnId
@@ -265,6 +275,7 @@ class TurnState:
     denied: tuple[str, ...] = ()
     permits: tuple[str, ...] = ()
     granted: tuple[str, ...] = ()
+    repeats: Repeats | None = None
 
     @property
     def session(self) -> SessionId:
@@ -312,6 +323,7 @@ class TurnState:
             denied=tuple(data.get("denied", ())),
             permits=tuple(data.get("permits", ())),
             granted=tuple(data.get("granted", ())),
+            repeats=None if data.get("repeats") is None else Repeats(**data["repeats"]),
         )
 
 

@@ -6,26 +6,27 @@ disk; a tool cannot perform without one. A question to a person is a row, so not
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 import structlog
 
+from mtbot.domain.again import keep
 from mtbot.domain.call import Basis, Call, CallNeeds, Decision, Facts, Outcome, Permit, Stage, Status, Verdict
-from mtbot.domain.errors import NotUsable, ProcessesDown, RecordUnavailable
+from mtbot.domain.errors import NotUsable, RecordUnavailable
 from mtbot.domain.ids import ApprovalId, CallId, SafeText
 from mtbot.domain.job import JobId, JobLimits
 from mtbot.domain.live import Live, Running, Unwatched
 from mtbot.domain.ports import AuditLog, Clock, Masker, Names, Tool
 from mtbot.domain.record import Approval, ApprovalState, AuditEvent, EventDraft
-from mtbot.domain.turn import Address, ToolCall, TurnState
+from mtbot.domain.turn import Address, Repeats, ToolCall, TurnState
 from mtbot.gate import answers
 from mtbot.gate.arguments import BadArguments, read_arguments, texts_in
 from mtbot.gate.consent import Consent
 from mtbot.gate.events import Events
 from mtbot.gate.facts import FactFinder, Surroundings, as_decided, at_host, urls_of_people
 from mtbot.gate.jobs import Jobs, lasting
+from mtbot.gate.shielded import perform, to_the_end
 from mtbot.policy.effects import Prepared, prepare
 from mtbot.policy.evaluate import evaluate
 from mtbot.policy.ruleset import RuleSet
@@ -33,7 +34,6 @@ from mtbot.policy.ruleset import RuleSet
 TOLD_REFUSALS = 3
 """Refusals of one turn that its chat hears of one by one; a model that goes on and on must not flood it."""
 
-_T = TypeVar("_T")
 _log = structlog.get_logger()
 
 
@@ -89,6 +89,7 @@ class _Case:
     facts: Facts
     decision: Decision
     extra: Mapping[str, str] = field(default_factory=dict)
+    repeats: int | None = None
 
 
 class Gate:
@@ -131,6 +132,8 @@ class Gate:
         if any(map(self._masker.made_mask, texts_in(arguments))):
             return await self._turned_away(call, state, answers.holds_mask(wanted.name))
         case = await self._decide(lasting(call, profile.jobs), tool, profile, state)
+        if state.repeats is not None and not state.step:
+            case = _compared(case, state.repeats)
         unfit = self.jobs.unfit(call, profile.jobs, case.prepared, case.decision)
         if unfit:
             return await self._turned_away(call, state, unfit)
@@ -162,11 +165,13 @@ class Gate:
                 await self._consent.tell_refused(case.call, self._events.line(case.call), decision)
             return self._refused(case, answers.refused(decision))
         try:
-            asked, cancelled = await _to_the_end(
+            asked, cancelled = await to_the_end(
                 self._consent.ask(case.call, case.prepared, case.facts, decision, state)
             )
         except RecordUnavailable as error:
             return self._unrecorded(error)
+        except NotUsable as error:
+            return self._refused(case, f"Not run: {error.message}.")
         if isinstance(asked, str):
             # a question that is written stands, even if the turn is stopped this moment: whoever stops it finds it open
             return Waiting(ApprovalId(asked))
@@ -200,13 +205,13 @@ class Gate:
             try:
                 done = await self._perform(case, Basis.RULING, approval)
             except CallStopped as stopped:
-                await _to_the_end(self._consent.ended(approval, stopped.done.outcome))
+                await to_the_end(self._consent.ended(approval, stopped.done.outcome))
                 raise
         else:
             done = self._refused(case, stop)
             with contextlib.suppress(RecordUnavailable):
                 await self._log.append(self._events.void(case.call, case.facts, case.decision, stop))
-        _, cancelled = await _to_the_end(self._consent.ended(approval, done.outcome))
+        _, cancelled = await to_the_end(self._consent.ended(approval, done.outcome))
         if cancelled:
             raise CallStopped(replace(done, asked=True))
         return replace(done, asked=True)
@@ -254,7 +259,8 @@ class Gate:
             call, prepared, profile.around, tainted=state.tainted, named_urls=urls_of_people(state)
         )
         decision = evaluate(prepared, facts)
-        return _Case(call, tool, profile, prepared, as_decided(facts, decision), decision)
+        repeats = state.repeats.start if state.repeats else None
+        return _Case(call, tool, profile, prepared, as_decided(facts, decision), decision, repeats=repeats)
 
     async def _perform(self, case: _Case, basis: Basis, approval: Approval | None) -> Done:
         call, decision = case.call, case.decision
@@ -267,7 +273,8 @@ class Gate:
         draft = self._events.started(call, case.facts, decision, digest, approval, name)
         grant = None if approval is not None or decision.grant is None else decision.grant.id
         try:
-            event, cancelled = await _to_the_end(self._log.start(draft, approval.id if approval else None, grant))
+            kept = keep(call, case.facts, digest, case.repeats)
+            event, cancelled = await to_the_end(self._log.start(draft, approval.id if approval else None, grant, kept))
         except RecordUnavailable as error:
             return self._unrecorded(error)
         except NotUsable as error:
@@ -278,29 +285,18 @@ class Gate:
             never = self._said("Stopped before it began.", Status.STOPPED)
             await self._record_end(draft, event, never)
             raise CallStopped(Done(never, decision, self._events.line(call), asked=approval is not None))
-        targets = tuple(target.path for target in case.facts.targets)
-        permit = Permit(
-            digest,
-            basis,
-            decision.profile,
-            runs,
-            decision.environment,
-            event.seq,
-            event.hash,
-            targets,
-            decision.needs,
-        )
+        permit = _permit(replace(case, decision=decision), basis, runs, event)
         if name:
             line = self._events.masked(self._events.line(call))
             said = self.jobs.leave(name, call, line, self._as_job(case, draft, event, permit, approval))
             return Done(said, decision, f"{line} (job {name})", asked=approval is not None)
         running = Running(call.id, call.address, self._events.line(call), approval)
         self.live.begins(running)
-        outcome, stopped = await _let(case.tool, call, permit, self._said)
+        outcome, stopped = await perform(case.tool, call, permit, self._said)
         shown = f"{self._events.line(call)} (/output {outcome.whole})" if outcome.whole else self._events.line(call)
         done = Done(outcome, decision, shown, asked=approval is not None)
         cut = await self._record_end(draft, event, outcome)
-        _, cancelled = await _to_the_end(self.live.ends(running))
+        _, cancelled = await to_the_end(self.live.ends(running))
         if cut or cancelled or stopped:
             raise CallStopped(done)
         return done
@@ -309,17 +305,17 @@ class Gate:
         self, case: _Case, draft: EventDraft, event: AuditEvent, permit: Permit, approval: Approval | None
     ) -> Outcome:
         """Perform while nobody waits; how it ends is written down, and below its question, as of any other call."""
-        outcome, _ = await _let(case.tool, case.call, permit, self._said)
+        outcome, _ = await perform(case.tool, case.call, permit, self._said)
         await self._record_end(draft, event, outcome, cut=self.jobs.closing)
         if approval is not None:
-            await _to_the_end(self._consent.ended(approval, outcome))
+            await to_the_end(self._consent.ended(approval, outcome))
         return outcome
 
     async def _record_end(self, draft: EventDraft, event: AuditEvent, outcome: Outcome, *, cut: bool = False) -> bool:
         """Write how it ended (``cut``: with us); if that fails, the next start tells. True: cancelled meanwhile."""
         ended = self._events.ended(draft, event, outcome, cut=cut)
         try:
-            _, cancelled = await _to_the_end(self._log.append(ended))
+            _, cancelled = await to_the_end(self._log.end(ended, event.seq))
         except RecordUnavailable as error:
             _log.error("gate.end_not_recorded", call=event.draft.call, error=str(error))
             return False
@@ -354,44 +350,31 @@ def _since(case: _Case, judged: Decision, now: _Case) -> _Case:
     return replace(now, decision=judged)
 
 
+def _permit(case: _Case, basis: Basis, runs: str, event: AuditEvent) -> Permit:
+    decision, targets = case.decision, tuple(target.path for target in case.facts.targets)
+    return Permit(
+        event.draft.digest,
+        basis,
+        decision.profile,
+        runs,
+        decision.environment,
+        event.seq,
+        event.hash,
+        targets,
+        decision.needs,
+    )
+
+
+def _compared(case: _Case, repeats: Repeats) -> _Case:
+    """A call that is asked for again: a person is told if it would not do what was cut off."""
+    if case.decision.verdict is not Verdict.ASK or case.call.digest(case.facts) == repeats.digest:
+        return case
+    changed = "since it was cut off, its script, directory, environment or program has changed"
+    return replace(case, decision=replace(case.decision, reason=f"{case.decision.reason}; {changed}"))
+
+
 def _call(
     ident: CallId, wanted: ToolCall, arguments: Mapping[str, object], profile: GateProfile, state: TurnState
 ) -> Call:
     where = (profile.cwd, state.address, state.requester)
     return Call(ident, state.id, wanted.name, arguments, *where, profile.timeout, profile.shell)
-
-
-async def _let(tool: Tool, call: Call, permit: Permit, said: Callable[[str, Status], Outcome]) -> tuple[Outcome, bool]:
-    """Have the tool perform; a cancelled turn still gets the call's end, because the record needs it."""
-    work = asyncio.ensure_future(tool.perform(call, permit, lambda _text: None))
-    stopped = False
-    while not work.done():
-        try:
-            await asyncio.wait([work])
-        except asyncio.CancelledError:
-            if not stopped:
-                work.cancel()
-            stopped = True
-    try:
-        return work.result(), stopped
-    except asyncio.CancelledError:
-        return said("Stopped before it ended.", Status.STOPPED), True
-    except ProcessesDown as error:
-        return said(f"Not run: {error.message}.", Status.FAILED), stopped
-    # Whatever a tool raises, its call is on record as started, so how it ended is written down like any failure.
-    except Exception as error:  # noqa: BLE001  a tool may raise anything
-        _log.exception("tool.crashed", tool=call.tool, call=call.id)
-        failed = f"{call.tool} failed inside mtclaw ({type(error).__name__}); how far it came is unknown."
-        return said(failed, Status.FAILED), stopped
-
-
-async def _to_the_end(work: Coroutine[None, None, _T]) -> tuple[_T, bool]:
-    """Await a write that must not be left half known; True: the turn was cancelled meanwhile."""
-    task = asyncio.ensure_future(work)
-    cancelled = False
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError:
-            cancelled = True
-    return task.result(), cancelled

@@ -8,6 +8,7 @@ either came first or comes too late. How it ended is laid beside the parked turn
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from mtbot.domain.again import Keep
 from mtbot.domain.call import Call, Decision, Outcome
 from mtbot.domain.errors import ConsentError
 from mtbot.domain.host_run import Beginning, HostRuns
@@ -32,20 +33,30 @@ class HostRecord:
     ended: EventDraft | None = None
 
     async def append(self, *drafts: EventDraft) -> tuple[AuditEvent, ...]:
-        """Keep the end of what was started. That a yes did not hold is no event: nobody has said it yet."""
-        if self.started is not None:
-            self.ended = drafts[0]
+        """Nothing: that a yes did not hold is no event, because nobody has said it yet."""
+        del drafts
         return ()
 
+    async def end(self, draft: EventDraft, started: int) -> AuditEvent:
+        """Keep it until the outcome is known."""
+        assert self.started is not None
+        assert self.started.seq == started
+        self.ended = draft
+        return self.started
+
     async def start(
-        self, draft: EventDraft, approval: ApprovalId | None, grant: ApprovalId | None = None
+        self,
+        draft: EventDraft,
+        approval: ApprovalId | None,
+        grant: ApprovalId | None = None,
+        keep: Keep | None = None,
     ) -> AuditEvent:
         """Rule and start, never by a grant. AlreadyDecided, NotUsable, RecordUnavailable: nothing runs."""
         row = self.approval
         if row is None or row.ruling is None or row.id != approval or grant is not None:
             raise ConsentError("nothing is being run here")
         resolved, item = self.announce(row, row.ruling)
-        self.approval, self.started = await self.runs.begin(row.id, Beginning(row.ruling, resolved, draft), item)
+        self.approval, self.started = await self.runs.begin(row.id, Beginning(row.ruling, resolved, draft, keep), item)
         return self.started
 
 
@@ -97,7 +108,7 @@ class HostRun:
         done = await self._gate.resume(state.open_calls[0], state, record.approval)
         if record.started is None or record.ended is None:
             raise ConsentError(str(done.outcome.text))
-        await record.runs.end(approval.id, record.ended, done.outcome)
+        await record.runs.end(approval.id, record.ended, done.outcome, record.started.seq)
         return done.outcome
 
 

@@ -168,7 +168,7 @@ class TrashKeeper:
             self._events.masked(fault.message if fault else "done"),
             duration_ms=max(0, self._clock.now_ms() - began),
         )
-        await self._log.append(self._events.ended(draft, event, outcome))
+        await self._log.end(self._events.ended(draft, event, outcome), event.seq)
         if fault is not None:
             raise fault
 

@@ -14,6 +14,7 @@ from typing import TypeVar
 import structlog
 
 from mtbot.agent.loop import Agent, close_open_calls
+from mtbot.domain.again import KeptCalls
 from mtbot.domain.errors import MtclawError, NoSuchApproval, StorageError
 from mtbot.domain.host_run import HostRuns, Ran
 from mtbot.domain.ids import BotName, SessionId
@@ -34,6 +35,7 @@ from mtbot.domain.turn import (
     TurnState,
     Usage,
 )
+from mtbot.gateway.again import NOT_KEPT, repeating
 from mtbot.gateway.jobs import Finished, JobDesk, NoJobs
 from mtbot.gateway.lanes import Item, Rest, Resume
 from mtbot.gateway.leases import Leasing
@@ -61,6 +63,7 @@ class TurnStores:
     inbox: Inbox
     host_runs: HostRuns
     memories: Memories
+    kept: KeptCalls
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ class TurnFrame:
 
 
 class Turns:
-    """Does steps. ``wake`` is called after something was queued to be said."""
+    """Does steps. ``wake`` is called after something was queued to be said, ``asked_again`` when a turn comes to rest."""
 
     def __init__(self, agent: Agent, stores: TurnStores, frame: TurnFrame) -> None:
         self._agent = agent
@@ -95,6 +98,7 @@ class Turns:
         self.leasing = Leasing(stores.leases, frame.holder, frame.clock)
         self.wake: Callable[[], None] = lambda: None
         self.jobs: JobDesk = NoJobs()
+        self.asked_again: Callable[[TurnState], None] = lambda _state: None
         self.closing = False
 
     def watch(self, session: SessionId, watcher: Callable[[Finished], None]) -> None:
@@ -108,15 +112,7 @@ class Turns:
     def doing(self, session: SessionId) -> str:
         """The call that the session's turn is at, in one masked line; empty when it is at none."""
         kept = self._working.get(session)
-        if not kept or not kept[-1].open_calls:
-            return ""
-        call = kept[-1].open_calls[0]
-        try:
-            said = str(json.loads(call.arguments)["command"])
-        except (ValueError, KeyError, TypeError):
-            said = call.name
-        line = " ".join(display(str(self._frame.masker.mask(said))).split())
-        return line if len(line) <= 200 else f"{line[:199]}…"
+        return _call_line(kept[-1], self._frame.masker) if kept else ""
 
     def at_work(self) -> tuple[tuple[SessionId, str], ...]:
         """Every session whose turn is being worked on, and what it is at (``doing``)."""
@@ -175,6 +171,12 @@ class Turns:
             # what came from outside in an earlier turn is still before the model's eyes
             state = replace(state, tainted=any(map(from_outside, (*past.notes, *past.history, *state.messages))))
             kept.append(state)
+            if inbound.repeats is not None:
+                standing = await self._stores.kept.standing(inbound.repeats)
+                again = repeating(state, standing, inbound.repeats, frame.names)
+                if again is None:
+                    return await self._last_words(state.say(Message(Role.ASSISTANT, NOT_KEPT)), NOT_KEPT, "not_kept")
+                kept.append(state := again)
             return await self._settle(await self._agent.advance(state, past, kept.append))
         finally:
             frame.signs.resting(state.address)
@@ -218,6 +220,7 @@ class Turns:
         return Rest(pending[0].id) if pending else None
 
     async def _settle(self, end: TurnEnd, approval: Approval | None = None) -> Rest | None:
+        self.asked_again(end.state)
         if isinstance(end, Parked):
             await self._done(end.state)
             if end.state.address.job:
@@ -276,6 +279,7 @@ class Turns:
         return None
 
     async def _last_words(self, state: TurnState, text: str, code: str) -> Rest | None:
+        self.asked_again(state)
         try:
             await self._flush(state, text, code)
         except MtclawError as error:
@@ -324,6 +328,18 @@ class Turns:
     async def _done(self, state: TurnState) -> None:
         for update in state.ref.updates:
             await self._stores.inbox.done(state.address.bot, update)
+
+
+def _call_line(state: TurnState, masker: Masker) -> str:
+    if not state.open_calls:
+        return ""
+    call = state.open_calls[0]
+    try:
+        said = str(json.loads(call.arguments)["command"])
+    except (ValueError, KeyError, TypeError):
+        said = call.name
+    line = " ".join(display(str(masker.mask(said))).split())
+    return line if len(line) <= 200 else f"{line[:199]}…"
 
 
 async def _whole(work: Coroutine[None, None, _T]) -> _T:

@@ -28,7 +28,9 @@ from mtbot.storage.engine import Database
 from mtbot.storage.grant_tables import GrantRow
 from mtbot.storage.grants import end, give
 from mtbot.storage.inserting import insert_if_new
+from mtbot.storage.kept import asks_again
 from mtbot.storage.tables import ApprovalRow, EventRow, ParkedRow
+from mtbot.storage.wire import Wire
 
 
 class ConsentStore:
@@ -42,11 +44,15 @@ class ConsentStore:
     async def open(self, approval: Approval, state: TurnState, draft: EventDraft, item: OutboxItem) -> None:
         """In one transaction: the request, the parked turn (sealed), its audit event and the question's outbox row.
 
-        NameTaken if the id or the token is in use; RecordUnavailable. Then nothing was asked.
+        NameTaken if the id or the token is in use; NotUsable if the call that is asked for again was dealt with otherwise;
+        RecordUnavailable. Then nothing was asked.
         """
 
         def work(session: Session, pen: Pen) -> None:
             ensure_session(session, approval.address, approval.opened_ms)
+            if state.repeats is not None:
+                wire = Wire.below(session.connection())
+                asks_again(wire, state.repeats.start, state.id, state.requester.key, approval.opened_ms)
             if not insert_if_new(session, _row(approval)):
                 raise NameTaken(f"there is a request #{approval.id} already")
             self._park(session, approval, state)

@@ -11,6 +11,7 @@ from mtbot.domain.ids import CallId, ChatId, SessionId, ThreadId
 from mtbot.domain.ports import TurnFlush
 from mtbot.domain.record import SessionSummary
 from mtbot.domain.turn import Message, Role, SurfaceName, ToolCall
+from mtbot.storage import kept
 from mtbot.storage.columns import ensure_session, queue
 from mtbot.storage.cron_runs import close_run
 from mtbot.storage.engine import Database
@@ -124,13 +125,14 @@ class HistoryStore:
 
 
 def end_waiting(look: Session, session: SessionId) -> None:
-    """Drop what waits in a session that ends: questions of it that were not sent yet, and its lease."""
+    """Drop what waits in a session that ends: questions that were not sent yet, what is kept of its calls, its lease."""
     asked = select(ApprovalRow.id).where(ApprovalRow.session == session)
     look.execute(
         update(OutboxTable)
         .where(col(OutboxTable.approval).in_(asked), col(OutboxTable.state).in_(OPEN_OUTBOX))
         .values(state=OutboxState.DROPPED, sealed=None, why="the session was cleared")
     )
+    kept.clear(look, session)
     look.execute(delete(LeaseRow).where(col(LeaseRow.session) == session))
 
 

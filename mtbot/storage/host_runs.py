@@ -11,12 +11,14 @@ from mtbot.domain.host_run import Beginning, Ran, Running
 from mtbot.domain.ids import ApprovalId, TurnId
 from mtbot.domain.record import Approval, ApprovalState, AuditEvent, EventDraft, EventKind, OutboxItem
 from mtbot.domain.turn import TurnState
+from mtbot.storage import kept
 from mtbot.storage.chain import Chain, Pen
 from mtbot.storage.columns import Mask, queue
 from mtbot.storage.consent import ConsentStore, decide, decided, lapse
 from mtbot.storage.engine import Database
 from mtbot.storage.instance import Instance, provably_dead
 from mtbot.storage.tables import ApprovalRow, EventRow, ParkedRow
+from mtbot.storage.wire import Wire
 
 _BOX = "parked_turns.outcome"
 
@@ -51,6 +53,8 @@ class HostRunStore:
             decide(row, begin.ruling)
             _resolved, started = pen.append(begin.resolved, begin.started)
             row.used_seq = started.seq
+            if begin.keep is not None:
+                kept.keep(Wire.below(session.connection()), self._db.seal, started, begin.keep)
             queue(session, self._db.seal, items, begin.ruling.at_ms)
             return row, started
 
@@ -59,12 +63,13 @@ class HostRunStore:
             raise decided(row)
         return await self._consents.get(approval), started
 
-    async def end(self, approval: ApprovalId, draft: EventDraft, outcome: Outcome) -> None:
+    async def end(self, approval: ApprovalId, draft: EventDraft, outcome: Outcome, started: int) -> None:
         """Append the end and leave ``outcome``, sealed, for whoever goes on with the turn. RecordUnavailable."""
         text = json.dumps(asdict(outcome), ensure_ascii=True, separators=(",", ":"))
 
         def work(session: Session, pen: Pen) -> None:
             pen.append(draft)
+            kept.over(Wire.below(session.connection()), started)
             row = session.exec(select(ParkedRow).where(ParkedRow.approval == approval)).one_or_none()
             if row is not None and row.sealed:
                 row.outcome = self._db.seal.close(text, _BOX, approval)

@@ -22,6 +22,7 @@ from mtbot.storage import files
 from mtbot.storage.connections import BUSY_S, explain_sqlite
 from mtbot.storage.engine import Database
 from mtbot.storage.grant_tables import GrantRow
+from mtbot.storage.kept_tables import KeptRow
 from mtbot.storage.place import SqlitePlace, sqlite_place
 from mtbot.storage.tables import (
     ApprovalRow,
@@ -53,6 +54,7 @@ class Removed:
     conversations: int = 0
     edits: int = 0
     grants: int = 0
+    calls: int = 0
 
     def __str__(self) -> str:
         found = [f"{getattr(self, one.name)} {one.name.replace('_', ' ')}" for one in fields(self)]
@@ -94,7 +96,7 @@ class Maintenance:
 
     async def tidy(self, before_ms: int, now_ms: int) -> Removed:
         """Remove what is done and older than ``before_ms``: updates, sent messages, decided requests, runs of jobs,
-        offers to use an edited text, grants.
+        offers to use an edited text, grants, what was kept of calls that a crash cut off.
 
         Kept is what something still needs: the last update of each bot, a request whose turn goes on or whose grant
         holds, a job's last run.
@@ -142,6 +144,7 @@ class Maintenance:
                 col(CronRow.id).not_in(last_runs),
             ),
             edits=await self._remove(EditRow, col(EditRow.token), col(EditRow.offered_ms) < before_ms),
+            calls=await self._remove(KeptRow, col(KeptRow.seq), col(KeptRow.at_ms) < before_ms),
         )
 
     async def forget(self, before_ms: int, now_ms: int) -> Removed:

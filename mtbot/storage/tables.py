@@ -22,11 +22,11 @@ from sqlmodel import Field
 
 from mtbot.domain.record import ApprovalState, CronStatus, EventKind, OutKind, Via, Word
 from mtbot.domain.turn import ActorKind, Role, SurfaceName
-from mtbot.storage import account_tables, grant_tables, memory_tables, status_tables
+from mtbot.storage import account_tables, grant_tables, kept_tables, memory_tables, status_tables
 from mtbot.storage.table_base import ROW_ID, Base, added, one_of
 
 # Whoever compares or builds the whole schema takes it from here, so every table must have been imported.
-__all__ = ["Base", "account_tables", "grant_tables", "memory_tables", "status_tables"]
+__all__ = ["Base", "account_tables", "grant_tables", "kept_tables", "memory_tables", "status_tables"]
 
 
 class OutboxState(StrEnum):

@@ -9,10 +9,11 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
 from mtbot.audit import ENDS, ChainFault, ChainReport, Mark, Verifier, prune_draft, settle
+from mtbot.domain.again import Keep
 from mtbot.domain.errors import NotUsable, StorageError
 from mtbot.domain.ids import ApprovalId, CallId, SessionId
 from mtbot.domain.record import ApprovalState, AuditEvent, EventDraft, EventKind
-from mtbot.storage import events
+from mtbot.storage import events, kept
 from mtbot.storage.anchor import Anchor
 from mtbot.storage.chain import Chain, Pen, anchor_mark, event_of
 from mtbot.storage.engine import Database
@@ -59,11 +60,15 @@ class Trail:
         return await self._chain.commit_swiftly(drafts[0].at_ms, lambda _wire, pen: pen.append(*drafts))
 
     async def start(
-        self, draft: EventDraft, approval: ApprovalId | None, grant: ApprovalId | None = None
+        self,
+        draft: EventDraft,
+        approval: ApprovalId | None,
+        grant: ApprovalId | None = None,
+        keep: Keep | None = None,
     ) -> AuditEvent:
         """Commit the STARTED event of a call: once per call id, for ever, and with ``approval`` only if it is usable.
 
-        With ``grant`` only if that one holds at the draft's moment; the use is counted.
+        With ``grant`` only if that one holds at the draft's moment; the use is counted. What ``keep`` names is kept.
         The start consumes the approval and wipes the parked turn, which goes on in memory from here; the row that is
         left says until the turn is flushed that it was not (``cut_short``).
         NotUsable (also for a second start), RecordUnavailable: then nothing was written and nothing may run.
@@ -79,13 +84,27 @@ class Trail:
                 _check_usable(wire, approval, bare)
             if grant is not None:
                 use(wire, grant, bare)
+            if keep is not None and keep.repeats is not None:
+                kept.asks_again(wire, keep.repeats, keep.turn, bare.requester, bare.at_ms)
             (event,) = pen.append(bare)
+            if keep is not None:
+                kept.keep(wire, self._db.seal, event, keep)
             if approval is not None:
                 wire.run(_USE, {"wanted": approval, "used_seq": event.seq})
                 wire.run(_WIPE, {"wanted": approval, "sealed": b""})
             return event
 
         return await self._chain.commit_swiftly(bare.at_ms, work)
+
+    async def end(self, draft: EventDraft, started: int) -> AuditEvent:
+        """Commit how the call of that start ended; nothing of it is kept from here on. RecordUnavailable."""
+
+        def work(wire: Wire, pen: Pen) -> AuditEvent:
+            (event,) = pen.append(draft)
+            kept.over(wire, started)
+            return event
+
+        return await self._chain.commit_swiftly(draft.at_ms, work)
 
     async def page(
         self, which: EventFilter = EVERY, *, before: int | None = None, limit: int = 50

@@ -2,29 +2,12 @@
 
 from pathlib import Path
 
-from mtbot.domain.record import EventKind
 from mtbot.simulator.script import Step, call, say
-from mtbot.simulator.values import Message
-from tests.contract.stage import CHIEF, DEPLOY, GROUP, Setting, Stage, open_stage
+from tests.contract.cutting import cut
+from tests.contract.stage import CHIEF, DEPLOY, GROUP, Setting, open_stage
 
 RUNNING = "echo begun >> log; sleep 60"
 STEPS: tuple[Step, ...] = (call("exec", {"command": RUNNING}),)
-AGAIN: tuple[Step, ...] = (*STEPS, call("exec", {"command": "echo again >> log"}), say("Logged."))
-
-
-async def cut(stage: Stage, *, approve: bool = True) -> Message:
-    """Have the gateway killed while the command runs, and start another; the notice."""
-    async with stage.gateway_process() as gateway:
-        await stage.telegram.say(CHIEF, None, "do it")
-        if approve:
-            await stage.telegram.shown(CHIEF.id, "Run this on", timeout=20)
-            assert await stage.telegram.press(CHIEF, "✅ Approve once", CHIEF.id, timeout=20) == "Approved."
-        log = stage.workspace / "log"
-        await stage.telegram.wait_for(lambda sim: log.exists() and sim.calls("sendChatAction"), 20)
-        gateway.kill()
-        await gateway.wait()
-    await stage.start()
-    return await stage.telegram.shown(CHIEF.id, "Cut off: I am back.", timeout=20)
 
 
 async def test_the_notice_says_what_was_cut_and_who_had_allowed_it(tmp_path: Path) -> None:
@@ -50,23 +33,6 @@ async def test_show_tells_what_is_on_record(tmp_path: Path) -> None:
         shown = await stage.telegram.shown(CHIEF.id, "On record about it:")
         story = [line.split(" · ")[0].split(maxsplit=2)[2] for line in shown.text.splitlines() if " · " in line]
         assert story == ["decided", "approval requested", "approval resolved", "started", "interrupted"]
-
-
-async def test_asking_again_is_a_new_request(tmp_path: Path) -> None:
-    """The model proposes, a person is asked anew, and the notice says who asked; a second press does nothing."""
-    async with open_stage(tmp_path, AGAIN, start=False) as stage:
-        notice = await cut(stage)
-        assert await stage.telegram.press(CHIEF, "Ask to run it again", CHIEF.id) == "Asking again."
-        await stage.telegram.shown(CHIEF.id, "Run this on", after=notice.id)
-        assert await stage.telegram.press(CHIEF, "✅ Approve once", CHIEF.id) == "Approved."
-        await stage.telegram.shown(CHIEF.id, "Logged.")
-        edited = await stage.telegram.shown(CHIEF.id, "Asked to run it again by Chief")
-        assert (edited.id, edited.labels) == (notice.id, ())
-        assert (stage.workspace / "log").read_text() == "begun\nagain\n"
-        started = [event.draft.approval for event in await stage.events() if event.draft.kind is EventKind.STARTED]
-        assert len(set(started)) == 2
-        query = await stage.telegram.tap(CHIEF, notice.id, CHIEF.id, data="again.#5")
-        assert (await stage.telegram.answer(query)).text == "This button does nothing any more."
 
 
 async def test_asking_again_counts_as_a_message(tmp_path: Path) -> None:

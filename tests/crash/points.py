@@ -32,7 +32,22 @@ POINTS: tuple[Point, ...] = (
     *_around("the ruling is written", "mtbot.storage.consent", "ConsentStore", "rule"),
     *_around("the start is recorded", "mtbot.storage.trail", "Trail", "start"),
     *_around("the command runs", "mtbot.processes.children", "RunnerChildren", "run"),
-    *_around("the end is recorded", "mtbot.storage.trail", "Trail", "append", nth=2),
+    *_around("the end is recorded", "mtbot.storage.trail", "Trail", "end"),
     *_around("the second model call", "mtbot.llm.openai", "OpenAIProvider", "complete", nth=2),
     *_around("the turn is flushed", "mtbot.storage.history", "HistoryStore", "flush"),
 )
+
+AGAIN: tuple[Point, ...] = (
+    *_around("the notice is written", "mtbot.storage.history", "HistoryStore", "flush"),
+    *_around("the press is stored", "mtbot.storage.inbox", "InboxStore", "store"),
+    *_around("the press looks at the kept call", "mtbot.storage.kept", "KeptStore", "standing"),
+    *_around("the turn takes the kept call", "mtbot.storage.kept", "KeptStore", "standing", nth=2),
+    *_around("its decision is recorded", "mtbot.storage.trail", "Trail", "append", nth=2),
+    *_around("the new question is written", "mtbot.storage.consent", "ConsentStore", "open"),
+    *_around("the new ruling is written", "mtbot.storage.consent", "ConsentStore", "rule"),
+    *_around("the new start is recorded", "mtbot.storage.trail", "Trail", "start"),
+    *_around("the call runs again", "mtbot.processes.children", "RunnerChildren", "run"),
+    *_around("its new end is recorded", "mtbot.storage.trail", "Trail", "end"),
+    *_around("its turn is flushed", "mtbot.storage.history", "HistoryStore", "flush", nth=2),
+)
+"""Where the second gateway dies, whose first one had died in a call: the call is asked for again meanwhile."""

@@ -15,6 +15,7 @@ DESK = ("tests/unit/approvals", "tests/contract")
 CONTROL = ("tests/unit/control",)
 JOBS = ("tests/unit/gate/test_jobs.py", "tests/unit/gateway/test_background.py")
 GRANTS = ("tests/unit/policy/test_grants.py",)
+KEPT = ("tests/integration/storage/test_kept.py",)
 GRANT_USE = ("tests/integration/storage/test_grants.py",)
 
 
@@ -59,6 +60,10 @@ def _grants(name: str, old: str, new: str) -> Cut:
 
 def _grant_use(name: str, old: str, new: str) -> Cut:
     return Cut(f"grant use: {name}", "mtbot/storage/grants.py", old, new, GRANT_USE)
+
+
+def _kept(name: str, old: str, new: str) -> Cut:
+    return Cut(f"kept calls: {name}", "mtbot/storage/kept.py", old, new, KEPT)
 
 
 def _control(name: str, file: str, old: str, new: str) -> Cut:
@@ -232,6 +237,14 @@ CUTS: tuple[Cut, ...] = (
     _grant_use("revoked", "row is None or row[1] is not None or", "row is None or"),
     _grant_use("conversation", " or row[0] != draft.session:", ":"),
     _grant_use("time", "if not given_ms <= draft.at_ms < until_ms:", "if False:"),
+    _kept("dealt with", "if row[0] != KeptState.KEPT:", "if False:"),
+    _kept("wiped by asking", '"state": KeptState.ASKED, "sealed": None,', '"state": KeptState.KEPT, "sealed": b"",'),
+    _kept("wiped by the end", '    wire.run(_END, {"wanted": start})', "    return"),
+    _kept(
+        "dismissed late", "col(KeptRow.seq) == start, col(KeptRow.state) == KeptState.KEPT", "col(KeptRow.seq) == start"
+    ),
+    _kept("other conversations", "col(KeptRow.session) == wanted, col(KeptRow.state)", "col(KeptRow.state)"),
+    _gate("taint of what is kept", "kept = keep(call, case.facts,", "kept = keep(call, Facts(),"),
     _control("other account", "peer", "if uid not in (os.geteuid(), 0):", "if False:"),
     _control("below the gateway", "peer", "if any(process.pid in self.above for process in line[1:]):", "if False:"),
     _control("mark of a call", "peer", "if any(_carries(process.pid, self.mark) for process in line):", "if False:"),

@@ -63,8 +63,8 @@ def beginning(at_ms: int = NOW + MINUTE, call: str = "c1") -> Beginning:
 
 async def finish(runs: HostRunStore) -> None:
     """Begin and end."""
-    await runs.begin(ID, beginning())
-    await runs.end(ID, replace(draft(EventKind.FINISHED, at_ms=NOW + 2 * MINUTE), exit_code=0), OUTCOME)
+    _row, started = await runs.begin(ID, beginning())
+    await runs.end(ID, replace(draft(EventKind.FINISHED, at_ms=NOW + 2 * MINUTE), exit_code=0), OUTCOME, started.seq)
 
 
 async def kinds(trail: Trail) -> list[EventKind]:
@@ -184,9 +184,10 @@ class TestEnding:
     ) -> None:
         """Turn and outcome come out as they went in; a second look finds nothing."""
         await ask(consents)
-        await runs.begin(ID, beginning())
+        _row, started = await runs.begin(ID, beginning())
         assert await runs.take(ID) is None
-        await runs.end(ID, replace(draft(EventKind.FINISHED, at_ms=NOW + 2 * MINUTE), exit_code=0), OUTCOME)
+        ended = replace(draft(EventKind.FINISHED, at_ms=NOW + 2 * MINUTE), exit_code=0)
+        await runs.end(ID, ended, OUTCOME, started.seq)
         assert [one.id for one in await consents.resumable()] == [ID]
         assert await runs.running() == ()
         raw = await db.read(
@@ -211,9 +212,9 @@ class TestEnding:
     ) -> None:
         """The session was cleared meanwhile."""
         await ask(consents)
-        await runs.begin(ID, beginning())
+        _row, started = await runs.begin(ID, beginning())
         await HistoryStore(db).clear(GROUP.session)
-        await runs.end(ID, replace(draft(EventKind.FINISHED), exit_code=0), OUTCOME)
+        await runs.end(ID, replace(draft(EventKind.FINISHED), exit_code=0), OUTCOME, started.seq)
         assert (await kinds(trail))[-1] is EventKind.FINISHED
         assert await runs.take(ID) is None
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mtbot.approvals.cut_off import CutOffCards
+from mtbot.domain.again import KeptState, Standing
 from mtbot.domain.ids import ApprovalId, BotName, CallId, ChatId, SessionId
 from mtbot.domain.record import AuditEvent, EventDraft, EventKind, Via, Word
 from mtbot.domain.turn import Address, Role, SurfaceName
@@ -102,3 +103,17 @@ def test_asking_again_says_that_a_value_is_masked() -> None:
     masked = event(replace(APPROVED, command="curl -H ‹secret:3f9a›"))
     assert "use the real ones.)\ncurl -H ‹secret:3f9a›" in CARDS.again(masked)
     assert "masked" not in CARDS.again(event(APPROVED))
+
+
+@pytest.mark.parametrize(
+    ("standing", "said"),
+    [
+        (Standing(KeptState.KEPT, CHIEF.key, START), ""),
+        (Standing(KeptState.ASKED, CHIEF.key, START), "Chief asked for it again 19:06."),
+        (Standing(KeptState.DISMISSED, CHIEF.key, START), "Chief dismissed it 19:06."),
+        (Standing(KeptState.CLEARED), "This conversation was begun anew since, so that call is gone."),
+    ],
+)
+def test_a_late_presser_is_told_what_was_done(standing: Standing, said: str) -> None:
+    """Who was first and when, in words."""
+    assert CARDS.dealt_with(standing) == said

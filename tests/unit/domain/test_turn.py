@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from mtbot.domain.ids import BotName, CallId, ChatId, SessionId, ThreadId, TurnId, UserId
+from mtbot.domain.ids import BotName, CallId, ChatId, Digest, SessionId, ThreadId, TurnId, UserId
 from mtbot.domain.turn import (
     SURFACES,
     SYSTEM,
@@ -13,6 +13,7 @@ from mtbot.domain.turn import (
     ActorKind,
     Address,
     Message,
+    Repeats,
     Role,
     SourceRef,
     SurfaceName,
@@ -42,6 +43,7 @@ STATE = TurnState(
     tainted=True,
     ran=("id",),
     refused=("rm -rf x (files.rm-recursive)",),
+    repeats=Repeats(7, Digest("d" * 64)),
 )
 
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from mtbot.domain.again import Keep
 from mtbot.domain.call import Call, Outcome, Permit, Risk, Status, ToolDefault, ToolSpec
 from mtbot.domain.ids import ApprovalId, CallId, SafeText
 from mtbot.domain.live import Live
@@ -69,11 +70,20 @@ class Log:
         return await self.office.stores.trail.append(*drafts)
 
     async def start(
-        self, draft: EventDraft, approval: ApprovalId | None, grant: ApprovalId | None = None
+        self,
+        draft: EventDraft,
+        approval: ApprovalId | None,
+        grant: ApprovalId | None = None,
+        keep: Keep | None = None,
     ) -> AuditEvent:
         """Start."""
         await self._meet(draft.kind)
-        return await self.office.stores.trail.start(draft, approval, grant)
+        return await self.office.stores.trail.start(draft, approval, grant, keep)
+
+    async def end(self, draft: EventDraft, started: int) -> AuditEvent:
+        """End."""
+        await self._meet(draft.kind)
+        return await self.office.stores.trail.end(draft, started)
 
     async def _meet(self, kind: EventKind) -> None:
         if kind in self.faults:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from mtbot.domain.again import Keep
 from mtbot.domain.call import Below, Target, TargetKind, Weight
 from mtbot.domain.errors import NotAllowed, RecordUnavailable, StateError
 from mtbot.domain.ids import ApprovalId, CallId, Digest
@@ -37,12 +38,21 @@ class Log:
         return tuple(AuditEvent(len(self.drafts), "", draft, "", "") for draft in drafts)
 
     async def start(
-        self, draft: EventDraft, approval: ApprovalId | None, grant: ApprovalId | None = None
+        self,
+        draft: EventDraft,
+        approval: ApprovalId | None,
+        grant: ApprovalId | None = None,
+        keep: Keep | None = None,
     ) -> AuditEvent:
         """Note, unless broken."""
-        assert (approval, grant) == (None, None)
+        assert (approval, grant, keep) == (None, None, None)
         if self.broken:
             raise RecordUnavailable("the disk is full")
+        return (await self.append(draft))[0]
+
+    async def end(self, draft: EventDraft, started: int) -> AuditEvent:
+        """Note."""
+        del started
         return (await self.append(draft))[0]
 
     def told(self) -> list[tuple[str, ...]]:

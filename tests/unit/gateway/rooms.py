@@ -71,7 +71,15 @@ class Room:
         stores = self.office.stores
         self.turns = Turns(
             Agent(self.gate, lambda _address: mind, self.names),
-            TurnStores(stores.history, stores.consents, stores.leases, stores.inbox, stores.host_runs, stores.memories),
+            TurnStores(
+                stores.history,
+                stores.consents,
+                stores.leases,
+                stores.inbox,
+                stores.host_runs,
+                stores.memories,
+                stores.kept,
+            ),
             TurnFrame(
                 self.office.clock, self.names, REDACTOR, self.signs, "me", lambda _session: 40, lambda _address: True
             ),
