@@ -14,6 +14,7 @@ from mtbot.domain.outputs import WholeOutputs
 from mtbot.domain.ports import Masker
 from mtbot.domain.process import HOST, Account, ChildEnd, Children, ChildRequest, ChildStatus, Grants, Spool
 from mtbot.policy import readings
+from mtbot.policy.git_alone import only_git
 from mtbot.policy.outside import brings_text
 from mtbot.tools.blocking import off_loop
 from mtbot.tools.exec_words import kept, told
@@ -151,7 +152,6 @@ class ExecTool:
     def _grants(self, permit: Permit) -> Grants:
         """What the run is granted if it is contained: what its permit says, and the workspace as far as it needs it."""
         needs, settings = permit.needs, self._settings
-        commands = readings.read(permit.runs).commands
         return Grants(
             network=needs.network,
             attributes=not needs.looks and permit.basis is not Basis.CLASSIFIER,
@@ -161,5 +161,5 @@ class ExecTool:
             programs=settings.programs,
             repository=needs.repository,
             guarded="" if needs.looks else settings.workspace,
-            git=bool(commands) and all(command.argv and command.argv[0].text == "git" for command in commands),
+            git=only_git(readings.read(permit.runs).commands),
         )
