@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mtbot.agent.budget import Purse
 from mtbot.domain.errors import ProviderError
-from mtbot.domain.memory import Keeps, Summary
+from mtbot.domain.memory import Summary, TurnSize
 from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
 from mtbot.domain.ports import Provider
 from mtbot.domain.spending import CHARACTERS_PER_TOKEN
@@ -77,15 +77,21 @@ def longest(reach: Reach, replaced: int) -> int:
     return min(MOST, replaced, reach.size // 4)
 
 
-def due(keeps: Keeps, reach: Reach, *, too_long: bool = False) -> Part | None:
+def may_be_due(history: Sequence[Message], reach: Reach) -> bool:
+    """Whether so much is shown of a conversation that a closer look is worth its time."""
+    turns = sum(message.role is Role.USER for message in history)
+    size = sum(len(message.content) + sum(len(call.arguments) for call in message.calls) for message in history)
+    return reach.size > 0 and (turns >= reach.turns or 4 * size >= reach.size)
+
+
+def due(before: Summary | None, turns: Sequence[TurnSize], reach: Reach, *, too_long: bool = False) -> Part | None:
     """The oldest turns that are to be summed up now; None if everything has room, or there is nothing to part with.
 
     About half of the reach stays, so that it is not due again at once. ``too_long``: a model said so, whatever we count.
     """
-    turns = keeps.turns
     size = sum(turn.size for turn in turns)
-    before = len(keeps.summary.text.encode()) if keeps.summary is not None else 0
-    if not reach.size or not (too_long or len(turns) > reach.turns or size + before > reach.size):
+    summed = len(before.text.encode()) if before is not None else 0
+    if not reach.size or not (too_long or len(turns) > reach.turns or size + summed > reach.size):
         return None
     room = min(reach.size, size) // 2
     kept, taken = 0, 0

@@ -50,11 +50,10 @@ class TurnSize:
 
 @dataclass(frozen=True, slots=True)
 class Keeps:
-    """Everything that is kept; ``turns`` are those behind the summary, oldest first."""
+    """Everything that is kept."""
 
     summary: Summary | None = None
     pins: tuple[Pin, ...] = ()
-    turns: tuple[TurnSize, ...] = ()
 
 
 class Memories(Protocol):
@@ -62,6 +61,10 @@ class Memories(Protocol):
 
     async def look(self, session: SessionId) -> Keeps:
         """What is kept of a conversation. StorageError."""
+        ...
+
+    async def sizes(self, session: SessionId) -> tuple[TurnSize, ...]:
+        """The turns behind the summary, oldest first; of very many the newest. StorageError."""
         ...
 
     async def entries(self, session: SessionId, first: int, last: int) -> tuple[Message, ...]:

@@ -10,13 +10,13 @@ from typing import Protocol
 
 import structlog
 
-from mtbot.agent.compaction import Attempt, Part, Reach, due
+from mtbot.agent.compaction import Attempt, Part, Reach, due, may_be_due
 from mtbot.agent.context import Past
 from mtbot.agent.notes import kept_notes
 from mtbot.domain.errors import StorageError
 from mtbot.domain.ids import CallId, SessionId
 from mtbot.domain.live import Live, Running
-from mtbot.domain.memory import Keeps, Memories, Summary, tainted_by
+from mtbot.domain.memory import Keeps, Memories, Summary, TurnSize, tainted_by
 from mtbot.domain.ports import Clock, History, Masker
 from mtbot.domain.record import Card, CardKind, OutboxItem, OutKind
 from mtbot.domain.turn import Address, Message, Role, SurfaceName, TurnState
@@ -28,6 +28,7 @@ REST_TURNS = 10
 """So many turns go by before an attempt that came to nothing is repeated."""
 
 TOLD = "Older messages were summed up to save room. /new starts afresh."
+TOLD_AT_TERMINAL = "Older messages were summed up to save room. --new starts afresh."
 DOING = "summing up older messages"
 
 _log = structlog.get_logger()
@@ -89,11 +90,10 @@ class Recall:
         """
         session = state.session
         keeps = await self._memories.look(session)
-        part = None
-        if state.address.surface is not SurfaceName.CRON:
-            part = due(keeps, self._agent.reach(state.address), too_long=session in self._too_long)
-        if part is None or self._is_resting(session, keeps):
-            return state, await self._past(session, keeps)
+        past = await self._past(session, keeps)
+        turns, part = await self._due(state, keeps, past)
+        if part is None or self._is_resting(session, turns):
+            return state, past
         self._too_long.discard(session)
         running = Running(CallId(f"sum-{state.id}"), state.address, DOING)
         self._frame.live.begins(running)
@@ -101,11 +101,19 @@ class Recall:
             state, done = await self._sum_up(state, keeps, part)
         finally:
             await self._frame.live.ends(running)
-        if done:
-            self._rests.pop(session, None)
-        else:
-            self._rests[session] = keeps.turns[-1].last
+        if not done:
+            self._rests[session] = turns[-1].last
+            return state, past
+        self._rests.pop(session, None)
         return state, await self.past(session)
+
+    async def _due(self, state: TurnState, keeps: Keeps, past: Past) -> tuple[Sequence[TurnSize], Part | None]:
+        """What is to be summed up, and the turns that it is a part of, as far as they were looked at."""
+        reach, too_long = self._agent.reach(state.address), state.session in self._too_long
+        if state.address.surface is SurfaceName.CRON or not (too_long or may_be_due(past.history, reach)):
+            return (), None
+        turns = await self._memories.sizes(state.session)
+        return turns, due(keeps.summary, turns, reach, too_long=too_long)
 
     async def _past(self, session: SessionId, keeps: Keeps) -> Past:
         """With masks that may be no more written back than those of today."""
@@ -137,12 +145,13 @@ class Recall:
 
     def _notice(self, state: TurnState) -> OutboxItem:
         mask = self._frame.masker.mask
-        card = Card(CardKind.NOTICE, mask(TOLD), mask(""), (), silent=True)
+        told = TOLD_AT_TERMINAL if state.address.surface is SurfaceName.TERMINAL else TOLD
+        card = Card(CardKind.NOTICE, mask(told), mask(""), (), silent=True)
         return OutboxItem(OutKind.NOTICE, state.address, card=card, silent=True)
 
-    def _is_resting(self, session: SessionId, keeps: Keeps) -> bool:
+    def _is_resting(self, session: SessionId, turns: Sequence[TurnSize]) -> bool:
         """Whether an attempt came to nothing a few turns ago; numbers that run backwards are a new conversation's."""
         since = self._rests.get(session)
-        if since is None or keeps.turns[-1].last < since:
+        if since is None or turns[-1].last < since:
             return False
-        return sum(turn.first > since for turn in keeps.turns) < REST_TURNS
+        return sum(turn.first > since for turn in turns) < REST_TURNS

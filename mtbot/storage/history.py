@@ -140,7 +140,8 @@ def _newest(look: Session, session: SessionId, turns: int, max_bytes: int) -> li
     """Enough of the newest entries, oldest first: fetched in steps that widen until they hold what may be needed."""
     entries: list[Entry] = []
     step, before = _ROWS_PER_TURN * turns, None
-    after = look.scalar(select(SummaryRow.through).where(SummaryRow.session == session)) or 0
+    through = select(func.max(SummaryRow.through)).where(SummaryRow.session == session).scalar_subquery()
+    after = func.coalesce(through, 0)
     for _ in range(_WIDENINGS):
         statement = select(MessageRow).where(MessageRow.session == session, col(MessageRow.seq) > after)
         if before is not None:

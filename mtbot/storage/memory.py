@@ -31,9 +31,13 @@ class MemoryStore:
             found = look.exec(select(PinRow).where(PinRow.session == session).order_by(col(PinRow.number))).all()
             pins = tuple(Pin(pin.number, pin.content, actor(pin.by_kind, pin.by_id, pin.by_name)) for pin in found)
             summary = None if row is None else Summary(row.content, row.through, row.turns, row.tainted)
-            return Keeps(summary, pins, _sizes(look, session, 0 if row is None else row.through, self._looked))
+            return Keeps(summary, pins)
 
         return await self._db.read(work)
+
+    async def sizes(self, session: SessionId) -> tuple[TurnSize, ...]:
+        """The turns behind the summary, oldest first; of very many the newest. StorageError."""
+        return await self._db.read(lambda look: _sizes(look, session, self._looked))
 
     async def entries(self, session: SessionId, first: int, last: int) -> tuple[Message, ...]:
         """The entries of those numbers, as they are stored; rows that make no sense are passed over. StorageError."""
@@ -100,8 +104,8 @@ class MemoryStore:
         return await self._db.write(lambda look: look.execute(gone.returning(col(PinRow.number))).first() is not None)
 
 
-def _sizes(look: Session, session: str, after: int, most: int) -> tuple[TurnSize, ...]:
-    """The newest turns behind entry ``after``, oldest first."""
+def _sizes(look: Session, session: str, most: int) -> tuple[TurnSize, ...]:
+    after = look.scalar(select(SummaryRow.through).where(SummaryRow.session == session)) or 0
     size = func.sum(_bytes(look, col(MessageRow.content)) + _bytes(look, col(MessageRow.calls)))
     first = func.min(MessageRow.seq)
     statement = (

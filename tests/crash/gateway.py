@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from importlib import import_module
 
 from mtbot.cli.main import run
-from tests.crash.points import AGAIN, POINTS, Point
+from tests.crash.points import AGAIN, MEMORY_POINTS, POINTS, Point
 
 
 def _die(*_: object) -> None:
@@ -38,5 +38,5 @@ def arm(point: Point) -> None:
 
 
 if __name__ == "__main__":
-    arm(next(point for point in (*POINTS, *AGAIN) if point.name == sys.argv[2]))
+    arm(next(point for point in (*POINTS, *AGAIN, *MEMORY_POINTS) if point.name == sys.argv[2]))
     sys.exit(run(["--config", sys.argv[1], "gateway"]))

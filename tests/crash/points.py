@@ -51,3 +51,10 @@ AGAIN: tuple[Point, ...] = (
     *_around("its turn is flushed", "mtbot.storage.history", "HistoryStore", "flush", nth=2),
 )
 """Where the second gateway dies, whose first one had died in a call: the call is asked for again meanwhile."""
+
+MEMORY_POINTS: tuple[Point, ...] = (
+    *_around("the summary is written", "mtbot.storage.memory", "MemoryStore", "sum_up"),
+    *_around("the conversation is put away", "mtbot.storage.archive", "ArchiveStore", "put_away"),
+    *_around("the conversation is brought back", "mtbot.storage.archive", "ArchiveStore", "bring_back"),
+)
+"""Those of what is kept of a conversation."""

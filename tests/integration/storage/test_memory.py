@@ -5,7 +5,7 @@ import asyncio
 from sqlalchemy import text
 from sqlmodel import Session
 
-from mtbot.domain.ids import CallId, TurnId
+from mtbot.domain.ids import CallId, SessionId, TurnId
 from mtbot.domain.memory import Keeps, Pin, Summary, TurnSize
 from mtbot.domain.ports import TurnFlush
 from mtbot.domain.turn import Message, Role, ToolCall, Usage
@@ -42,9 +42,10 @@ async def test_turns_are_weighed_in_bytes(db: Database) -> None:
     """Calls included; a conversation that is not there keeps nothing."""
     memories, _ = await grown(db, 2)
     weight = len("größe 0".encode()) + len("ok") + len('[["c0","exec","{}"]]') + 2 * len("[]")
-    assert await memories.look(SESSION) == Keeps(turns=(TurnSize(1, 3, weight), TurnSize(4, 6, weight)))
-    assert [turn.first for turn in (await MemoryStore(db, looked=1).look(SESSION)).turns] == [4]
-    assert await memories.look(type(SESSION)("telegram:main:7:0")) == Keeps()
+    assert await memories.sizes(SESSION) == (TurnSize(1, 3, weight), TurnSize(4, 6, weight))
+    assert [turn.first for turn in await MemoryStore(db, looked=1).sizes(SESSION)] == [4]
+    nowhere = SessionId("telegram:main:7:0")
+    assert (await memories.look(nowhere), await memories.sizes(nowhere)) == (Keeps(), ())
 
 
 async def test_what_a_summary_stands_for_is_not_loaded_any_more_and_not_lost(db: Database) -> None:
@@ -53,7 +54,7 @@ async def test_what_a_summary_stands_for_is_not_loaded_any_more_and_not_lost(db:
     assert await memories.sum_up(SESSION, summary(6, "s\x00x"), reply(), NOW)
     found = await memories.look(SESSION)
     assert found.summary == Summary("s\u2400x", 6, 1, tainted=True)
-    assert [turn.first for turn in found.turns] == [7]
+    assert [turn.first for turn in await memories.sizes(SESSION)] == [7]
     loaded = await history.load(SESSION, 40, LIMIT)
     assert [message.content for message in loaded] == ["größe 2", "", "ok"]
     assert len(await history.messages(SESSION)) == 9
@@ -74,7 +75,7 @@ async def test_a_summary_never_goes_backwards(db: Database) -> None:
     assert not await memories.sum_up(SESSION, summary(3, "old"), reply(), NOW)
     assert (await memories.look(SESSION)).summary == summary(6, "new")
     assert await memories.sum_up(SESSION, summary(9, "newer"), None, NOW)
-    assert (await memories.look(SESSION)).turns == ()
+    assert await memories.sizes(SESSION) == ()
     assert await history.load(SESSION, 40, LIMIT) == ()
     await history.clear(SESSION)
     assert not await memories.sum_up(SESSION, summary(12), reply(), NOW)

@@ -17,12 +17,13 @@ from mtbot.agent.compaction import (
     Reach,
     due,
     longest,
+    may_be_due,
     request_for,
     summed_up,
 )
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.ids import CallId
-from mtbot.domain.memory import Keeps, Summary, TurnSize
+from mtbot.domain.memory import Summary, TurnSize
 from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
 from mtbot.domain.spending import Budgets, Cap
 from mtbot.domain.turn import Message, Role, ToolCall, Usage
@@ -31,10 +32,13 @@ from tests.unit.agent.scenes import CHIEF, TOKENS, Book, Model, Step, begun, pur
 REACH = Reach(turns=4, size=1000)
 
 
-def keeps(*sizes: int, summary: str = "") -> Keeps:
-    """Turns of two entries each, and perhaps a summary of what was before."""
+Found = tuple[Summary | None, tuple[TurnSize, ...]]
+
+
+def keeps(*sizes: int, summary: str = "") -> Found:
+    """Perhaps a summary of what was before, and turns of two entries each."""
     before = Summary(summary, 0, 1, tainted=False) if summary else None
-    return Keeps(before, turns=tuple(TurnSize(2 * at + 1, 2 * at + 2, size) for at, size in enumerate(sizes)))
+    return before, tuple(TurnSize(2 * at + 1, 2 * at + 2, size) for at, size in enumerate(sizes))
 
 
 class TestDue:
@@ -55,36 +59,43 @@ class TestDue:
             (keeps(*[1] * 30), Part(41, 56, 8, 8)),
         ],
     )
-    def test_about_half_of_the_reach_stays(self, found: Keeps, part: Part | None) -> None:
+    def test_about_half_of_the_reach_stays(self, found: Found, part: Part | None) -> None:
         """The newest turn in any case; what lay far behind was out of sight before."""
-        assert due(found, REACH) == part
+        assert due(*found, REACH) == part
 
     def test_a_reach_of_nothing_sums_nothing_up(self) -> None:
         """That is how it is turned off, also where a model finds a conversation too long."""
-        assert due(keeps(*[900] * 9), Reach(4, 0), too_long=True) is None
+        assert due(*keeps(*[900] * 9), Reach(4, 0), too_long=True) is None
 
     def test_a_model_that_finds_it_too_long_is_believed(self) -> None:
         """Whatever was counted; one turn alone can't be made shorter."""
-        assert due(keeps(10, 10), REACH, too_long=True) == Part(1, 2, 1, 10)
-        assert due(keeps(10), REACH, too_long=True) is None
+        assert due(*keeps(10, 10), REACH, too_long=True) == Part(1, 2, 1, 10)
+        assert due(*keeps(10), REACH, too_long=True) is None
 
     @given(st.lists(st.integers(0, 3000), max_size=60), st.integers(2, 12), st.integers(1, 5000))
     def test_turns_are_never_split_and_the_newest_always_stays(self, sizes: list[int], turns: int, size: int) -> None:
         """And what stays is not due at once again, unless its newest turn alone is too much."""
-        found = keeps(*sizes)
-        part = due(found, Reach(turns, size))
+        _, found = keeps(*sizes)
+        part = due(None, found, Reach(turns, size))
         if part is None:
             return
-        assert part.first in {turn.first for turn in found.turns}
-        stay = tuple(turn for turn in found.turns if turn.first > part.last)
+        assert part.first in {turn.first for turn in found}
+        stay = tuple(turn for turn in found if turn.first > part.last)
         assert stay
         assert part.last == stay[0].first - 1
         assert len(stay) <= turns
         if len(stay) > 1:
-            assert (
-                due(Keeps(Summary("x" * (size // 4), part.last, 1, tainted=False), turns=stay), Reach(turns, size))
-                is None
-            )
+            after = Summary("x" * (size // 4), part.last, 1, tainted=False)
+            assert due(after, stay, Reach(turns, size)) is None
+
+    @pytest.mark.parametrize(
+        ("turns", "length", "worth"), [(3, 10, False), (4, 10, True), (2, 124, False), (2, 125, True), (0, 0, False)]
+    )
+    def test_a_closer_look_is_taken_in_time(self, turns: int, length: int, *, worth: bool) -> None:
+        """What is shown may be cut already, so a quarter of the reach is enough; never where it is turned off."""
+        history = [Message(Role.USER, "x" * length)] * turns
+        assert may_be_due(history, REACH) is worth
+        assert not may_be_due(history, Reach(4, 0))
 
     def test_a_summary_is_short(self) -> None:
         """Shorter than what it replaces, and a quarter of what is shown."""

@@ -16,8 +16,8 @@ from mtbot.domain.memory import Keeps
 from mtbot.domain.model import ModelAnswer, ModelRequest
 from mtbot.domain.ports import TurnFlush
 from mtbot.domain.spending import Budgets, Cap
-from mtbot.domain.turn import Address, Message, Role, ToolCall, Usage
-from mtbot.gateway.memory import REST_TURNS, TOLD
+from mtbot.domain.turn import Address, Message, Role, SurfaceName, ToolCall, Usage
+from mtbot.gateway.memory import REST_TURNS, TOLD, TOLD_AT_TERMINAL
 from tests.unit.agent.scenes import Book, Model, ScriptedGate, purse, says
 from tests.unit.approvals.office import Office
 from tests.unit.approvals.samples import CHIEF, PRIVATE, REDACTOR, Names
@@ -268,3 +268,14 @@ async def test_what_people_pinned_is_shown_in_every_turn(office: Office) -> None
     here.model.script.append(says("two"))
     await here.turns.step(other.session, inbound("now", 6, other))
     assert PINNED not in str(here.model.asked[2])
+
+
+async def test_at_a_terminal_it_is_told_in_its_own_words(office: Office) -> None:
+    """There are no commands with a slash."""
+    place = Address(SurfaceName.TERMINAL, PRIVATE.bot, PRIVATE.chat, label="local")
+    await grown(office, 5, address=place)
+    here = small(office, says("Short."), says("Here."))
+    await here.turns.step(place.session, inbound("now", None, place))
+    (row,) = await office.stores.outbox.next(["terminal"], office.clock.now)
+    assert row.item.card is not None
+    assert row.item.card.title == TOLD_AT_TERMINAL
