@@ -222,7 +222,8 @@ class Turns:
     async def _settle(self, end: TurnEnd, approval: Approval | None = None) -> Rest | None:
         self.asked_again(end.state)
         if isinstance(end, Parked):
-            await self._done(end.state)
+            # the question is there already: whoever cuts the turn now finds it open
+            await _whole(self._done(end.state))
             if end.state.address.job:
                 self.jobs.parked(end.state, end.approval)
             return Rest(end.approval)
@@ -309,7 +310,8 @@ class Turns:
             inbox=tuple((BotName(state.address.bot), update) for update in state.ref.updates),
             run=job.run,
         )
-        await self._stores.history.flush(flush, frame.clock.now_ms())
+        # a cancelled write is finished all the same, and a second one would say it all twice
+        await _whole(self._stores.history.flush(flush, frame.clock.now_ms()))
         self.wake()
         self._finished(state, text, code, written=True)
 

@@ -10,6 +10,9 @@ from enum import StrEnum
 ONE = "*"
 REST = "**"
 
+_LETTERS_FIRST = frozenset({"tar", "gtar", "bsdtar", "star"})
+"""Programs whose first word is letters of options, also without a dash: `tar xfI a ./x` runs ./x."""
+
 
 class PatternFault(StrEnum):
     """Why a list of words is no pattern."""
@@ -47,6 +50,8 @@ class ArgvPattern:
         """Whether the pattern covers every word of `argv`."""
         fixed = self.words[:-1] if self.words[-1] == REST else self.words
         if len(argv) < len(fixed) or (fixed is self.words and len(argv) != len(fixed)):
+            return False
+        if argv[0].rsplit("/", 1)[-1] in _LETTERS_FIRST and len(argv) > 1 and fixed[1:2] in ((), (ONE,)):
             return False
         pairs_match = all(_word_matches(pattern, word) for pattern, word in zip(fixed, argv, strict=False))
         return pairs_match and all(_is_no_option(word) for word in argv[len(fixed) :])

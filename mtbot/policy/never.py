@@ -20,7 +20,7 @@ SHELLS = words("""sh bash dash zsh ksh mksh pdksh fish csh tcsh ash rbash yash e
 busybox toybox""")
 
 INTERPRETERS = words("""python pypy ipython jupyter bpython perl ruby irb jruby php lua luajit node nodejs deno bun tclsh
-wish expect guile racket scheme gosh sbcl clisp ecl emacs emacsclient vi vim nvim view ex ed red awk
+wish expect guile racket scheme gosh sbcl clisp ecl emacs emacsclient vi vim nvim view ex ed red sed gsed ssed awk
 gawk mawk nawk vim.basic vim.tiny original-awk dc bc gdb lldb java jshell groovy kotlin scala
 clojure clj erl escript elixir iex ghci runghc runhaskell ocaml julia octave matlab rscript r swift
 osascript dotnet mono psql mysql mariadb sqlite3 sqlite duckdb mongo mongosh redis-cli

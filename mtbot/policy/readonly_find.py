@@ -5,6 +5,7 @@ word or letter by letter against what is listed here.
 """
 
 import re
+from dataclasses import replace
 
 from mtbot.policy.allow_rule import AllowRule, Argv, Match, Operand, Role
 from mtbot.policy.grammar import Read, grammar
@@ -79,6 +80,35 @@ _SED_REFUSES = (
     "sed '1!G;h;$!d;w out' f",
 )
 
+_SED = tuple(
+    replace(one, reads_code=True)
+    for one in (
+        *entry(
+            "sed",
+            grammar(_SED_OPTIONS, "text path*", also=_harmless_script),
+            why="prints or edits a stream by a script without e, w, r",
+            permits=(
+                "sed -n 1,20p f",
+                "sed -n '/a/,/b/p' f",
+                "sed s/a/b/g f",
+                "sed 5q f",
+                "sed 's|/usr|/opt|' f",
+                "sed -n '10p;20q' f",
+                "sed 'y/abc/xyz/' f",
+            ),
+            refuses=_SED_REFUSES,
+        ),
+        *entry(
+            "sed",
+            grammar(_SED_OPTIONS + " -e:text --expression:text", "path*", requires="-e", also=_harmless_script),
+            why="prints or edits a stream by a script without e, w, r",
+            permits=("sed -e s/a/b/ -e s/c/d/ f",),
+            refuses=("sed -e 's/a/b/e' f", "sed -e p -e 'w x' f"),
+        ),
+    )
+)
+"""sed runs what its script says, so no pattern of the owner's covers it; these know the whole of a script."""
+
 FIND: tuple[AllowRule, ...] = (
     AllowRule(
         id="readonly:find",
@@ -105,26 +135,5 @@ FIND: tuple[AllowRule, ...] = (
             "find -D exec .",
         ),
     ),
-    *entry(
-        "sed",
-        grammar(_SED_OPTIONS, "text path*", also=_harmless_script),
-        why="prints or edits a stream by a script without e, w, r",
-        permits=(
-            "sed -n 1,20p f",
-            "sed -n '/a/,/b/p' f",
-            "sed s/a/b/g f",
-            "sed 5q f",
-            "sed 's|/usr|/opt|' f",
-            "sed -n '10p;20q' f",
-            "sed 'y/abc/xyz/' f",
-        ),
-        refuses=_SED_REFUSES,
-    ),
-    *entry(
-        "sed",
-        grammar(_SED_OPTIONS + " -e:text --expression:text", "path*", requires="-e", also=_harmless_script),
-        why="prints or edits a stream by a script without e, w, r",
-        permits=("sed -e s/a/b/ -e s/c/d/ f",),
-        refuses=("sed -e 's/a/b/e' f", "sed -e p -e 'w x' f"),
-    ),
+    *_SED,
 )

@@ -140,6 +140,32 @@ async def test_a_stopped_turn_is_written_down_and_says_nothing(office: Office, t
     await nothing_left(office)
 
 
+@pytest.mark.parametrize("closing", [False, True])
+async def test_a_turn_that_is_cut_while_it_is_written_down_is_written_once(
+    office: Office, monkeypatch: pytest.MonkeyPatch, closing: bool
+) -> None:
+    """The answer is on its way already, so it is the end of the turn: not a second one that says it was stopped."""
+    await stored(office)
+    here = room(office, says("Here."))
+    reached, whole = asyncio.Event(), office.stores.history.flush
+
+    async def under_way(*args: object) -> None:
+        writing = asyncio.ensure_future(whole(*args))  # type: ignore[arg-type]  # passed on as they came
+        reached.set()
+        await asyncio.shield(writing)
+
+    monkeypatch.setattr(office.stores.history, "flush", under_way)
+    task = asyncio.create_task(here.turns.step(SESSION, inbound()))
+    await reached.wait()
+    here.turns.closing = closing
+    task.cancel()
+    assert await task is None
+    assert await here.said() == ["Here."]
+    assert await here.history() == [(Role.USER, "hello"), (Role.ASSISTANT, "Here.")]
+    assert [(end.text, end.code) for end in here.ends] == [("Here.", "")]
+    await nothing_left(office)
+
+
 async def test_a_turn_that_a_shutdown_cuts_is_told(office: Office) -> None:
     """And written down."""
     await stored(office)

@@ -19,9 +19,11 @@ from tests.unit.gateway.rooms import (
     SESSION,
     Asking,
     asking,
+    inbound,
     nothing_left,
     parked,
     rule,
+    stored,
 )
 
 
@@ -38,6 +40,36 @@ async def test_a_parked_turn_rests_with_its_row_closed(office: Office) -> None:
     assert await here.turns.step(SESSION, Resume(ident)) is None
     assert (await here.said())[-1] == "Done."
     assert [end.text for end in here.ends] == ["Done."]
+
+
+@pytest.mark.parametrize("closing", [False, True])
+async def test_a_turn_that_is_cut_when_its_question_is_there_rests_on_it(
+    office: Office, monkeypatch: pytest.MonkeyPatch, closing: bool
+) -> None:
+    """Whoever stopped it turns the question down, and after a shutdown it is answered: its turn must not be gone."""
+    await stored(office)
+    here = asking(office, wants("id"), says("Done."), gate=(done(asked=True),))
+    reached, whole = asyncio.Event(), office.stores.inbox.done
+
+    async def under_way(*args: object) -> None:
+        writing = asyncio.ensure_future(whole(*args))  # type: ignore[arg-type]  # passed on as they came
+        reached.set()
+        await asyncio.shield(writing)
+
+    monkeypatch.setattr(office.stores.inbox, "done", under_way)
+    task = asyncio.create_task(here.turns.step(SESSION, inbound()))
+    await reached.wait()
+    here.turns.closing = closing
+    task.cancel()
+    rest = await task
+    assert isinstance(rest, Rest)
+    assert here.ends == []
+    await nothing_left(office)
+    await office.stores.leases.release(SESSION, "other")
+    await rule(here, rest.approval, ApprovalState.APPROVED)
+    here.turns.closing = False
+    await here.turns.step(SESSION, Resume(rest.approval))
+    assert (await here.said())[-1] == "Done."
 
 
 async def test_a_second_resume_of_the_same_ruling_does_nothing(office: Office) -> None:

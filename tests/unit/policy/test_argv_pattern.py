@@ -31,6 +31,12 @@ from mtbot.policy.argv_pattern import ArgvPattern, PatternError, PatternFault, p
         ("git **", "git commit x", True),
         ("/opt/deploy *", "/opt/deploy web", True),
         ("/opt/deploy *", "deploy web", False),
+        ("tar **", "tar xfI a ./x", False),
+        ("tar *", "tar x", False),
+        ("/usr/bin/tar * a", "/usr/bin/tar tf a", False),
+        ("tar tf *", "tar tf a", True),
+        ("tar **", "tar", True),
+        ("tar -tf *", "tar -tf a", True),
     ],
 )
 def test_matches_a_whole_argv(pattern: str, argv: str, matches: bool) -> None:

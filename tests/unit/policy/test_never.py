@@ -53,6 +53,7 @@ from mtbot.policy.never import base_name, never_by_pattern, runs_workspace_files
         ("perl5.36.0", "runs code that it is given"),
         ("node", "runs code that it is given"),
         ("awk", "runs code that it is given"),
+        ("/usr/bin/sed", "runs code that it is given"),
         ("env", "runs another command"),
         ("sudo", "runs another command"),
         ("/usr/bin/SUDO", "runs another command"),

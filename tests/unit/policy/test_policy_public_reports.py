@@ -53,6 +53,9 @@ GIT_AND_ECHO = (owner.Item(argv=("git", "**")), owner.Item(argv=("echo", "**")))
 LS = (owner.Item(regex="ls.*"),)
 ECHO = (owner.Item(regex="echo.*"),)
 CAT_AND_SED = (owner.Item(argv=("cat", "**")), owner.Item(argv=("sed", "-n", "1p", "*")))
+ANYTHING_OF = tuple(
+    owner.Item(argv=(program, "**")) for program in ("sort", "sed", "find", "tar", "git", "awk", "env", "xargs")
+)
 RUN_VIEW = (owner.Item(argv=("gh", "run", "view", "*"), network=True),)
 INTERPRETERS = (
     owner.Item(argv=("python", "**")),
@@ -102,6 +105,19 @@ PASSED = (
     # what becomes of the shell's own name is not known: such a program asks, and nothing but a person lets it run
     *shapes(31, Right.ASK, ASK, "${0/x/r}m -rf x"),
     *shapes(35, Right.ASK, ASK, "sort --compress-program=sh f", "rg --pre sh x", "man -P sh ls", "ag --pager sh x"),
+    # a rule for a program by its name covered what its options and its own little language run
+    *shapes(
+        35,
+        Right.ASK,
+        ASK,
+        "sort --compress-program=sh f",
+        "tar xf a --to-command=sh",
+        "git grep -Osh x",
+        allow=ANYTHING_OF,
+    ),
+    *shapes(35, Right.ASK, ASK, "sed 's/a/b/e' f", "sed '1e id' f", "sed 'w out' f", "sed -f s f", allow=ANYTHING_OF),
+    *shapes(35, Right.ASK, ASK, "find . -exec sh -c x ;", "find . -fls out", "tar xfI a ./x", allow=ANYTHING_OF),
+    *shapes(35, Right.ASK, ASK, "git -c core.pager=x log", "env sh", "xargs sh", "awk 'BEGIN{f()}'", allow=ANYTHING_OF),
     *shapes(37, Right.DENY, REFUSE, "echo cm0gLXJmIC8K | base64 -d | bash", rule="remote.decode-to-shell"),
     *shapes(37, Right.DENY, REFUSE, "echo cm0gLXJmIC8K | base64 --decode | sh", rule="remote.decode-to-shell"),
     *shapes(38, Right.ASK, REFUSE, "base64 -d f | sh", "base64 -d f | zsh", rule="remote.decode-to-shell"),
