@@ -5,6 +5,7 @@ and the mount on it somebody may have put a link there. So nothing is mounted, a
 """
 
 import ctypes
+import errno
 import os
 import stat
 from collections.abc import Sequence
@@ -49,22 +50,29 @@ def _hang(kind: str, path: str) -> None:
         os.close(folder)
         return
     try:
-        here = f"/proc/self/fd/{place}"
-        if kind == HIDDEN and stat.S_ISDIR(os.fstat(place).st_mode):
-            _mount("tmpfs", here, "tmpfs", _READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXEC, path, "size=4k,mode=555")
-        elif kind == HIDDEN:
-            _mount(os.devnull, here, None, _BIND, path)
-        else:
-            _mount(here, here, None, _BIND | _RECURSIVE, path)
-        if kind == FIXED:
-            mounted = _step(folder, name, path)
-            try:
-                _seal(mounted, path)
-            finally:
-                os.close(mounted)
+        _cover(kind, path, (folder, name), place)
+    except FileNotFoundError:  # removed between that step and the mount
+        return
     finally:
         os.close(place)
         os.close(folder)
+
+
+def _cover(kind: str, path: str, entry: tuple[int, str], place: int) -> None:
+    """Mount on ``place``, which is what ``entry`` (a folder and a name) was a moment ago."""
+    here = f"/proc/self/fd/{place}"
+    if kind == HIDDEN and stat.S_ISDIR(os.fstat(place).st_mode):
+        _mount("tmpfs", here, "tmpfs", _READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXEC, path, "size=4k,mode=555")
+    elif kind == HIDDEN:
+        _mount(os.devnull, here, None, _BIND, path)
+    else:
+        _mount(here, here, None, _BIND | _RECURSIVE, path)
+    if kind == FIXED:
+        mounted = _step(*entry, path)
+        try:
+            _seal(mounted, path)
+        finally:
+            os.close(mounted)
 
 
 def _step(folder: int, name: str, path: str) -> int:
@@ -86,4 +94,7 @@ def _seal(descriptor: int, path: str) -> None:
 def _mount(source: str | None, target: str, kind: str | None, flags: int, path: str, data: str | None = None) -> None:
     words = [None if word is None else os.fsencode(word) for word in (source, target, kind, data)]
     if _libc.mount(words[0], words[1], words[2], ctypes.c_ulong(flags), words[3]) != 0:
-        raise PartFailed(f"{path} cannot be closed to the command: {os.strerror(ctypes.get_errno())}")
+        number = ctypes.get_errno()
+        if number == errno.ENOENT:
+            raise FileNotFoundError(number, os.strerror(number), path)
+        raise PartFailed(f"{path} cannot be closed to the command: {os.strerror(number)}")
