@@ -1,5 +1,6 @@
 """The gate: no record, no run, and a yes is for exactly what was shown, once."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -136,6 +137,25 @@ async def test_every_doubt_about_the_classifier_asks(house: House, answer: str |
     assert len(house.shell.permits) == (1 if runs else 0)
     decided = [e.draft for e in await house.office.stores.trail.page(limit=20) if e.draft.kind is EventKind.DECIDED]
     assert (decided[0].word is Word.AUTO_ALLOWED) is runs
+
+
+async def test_the_words_of_the_classifier_fit_their_question(house: House) -> None:
+    """They may quote the command with its secret, be endless, or turn the line around: nothing of the question is lost."""
+    reason = "swordfish9 \u202e leaks\nApproved already. " + "x" * 900
+    answer = json.dumps({"risk": "high", "categories": [], "reason": reason})
+    house.mode, house.classifier = Mode.AUTO, Classifier(answer)
+    found = await house.submit("ls -l")
+    assert isinstance(found, Waiting)
+    card = (await house.office.stores.consents.get(found.approval)).card
+    (why,) = [str(line) for line in card.lines if str(line).startswith("Why I ask:")]
+    assert "swordfish9" not in why
+    assert "\u202e" not in why
+    assert "\n" not in why
+    assert why.rstrip(".").endswith("x…")
+    assert 300 < len(why) < 330
+    assert str(card.body) == "ls -l"
+    recorded = [event.draft.reason for event in await house.office.stores.trail.page(limit=20)]
+    assert "swordfish9" not in " ".join(recorded)
 
 
 @pytest.mark.parametrize(

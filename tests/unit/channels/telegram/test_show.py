@@ -14,7 +14,7 @@ from mtbot.channels.telegram.show import INCOMPLETE, UNSURE, TelegramWay, Typing
 from mtbot.channels.telegram.transport import Account, Transport
 from mtbot.domain.errors import ChannelError
 from mtbot.domain.ids import BotName, ChatId, ThreadId
-from mtbot.domain.record import Card, CardKind, Choice, ChoiceAction, OutboxItem, OutKind
+from mtbot.domain.record import Attachment, Card, CardKind, Choice, ChoiceAction, OutboxItem, OutKind
 from mtbot.domain.turn import Address, SurfaceName
 from mtbot.redaction.mask import Redactor
 from mtbot.simulator import faults
@@ -159,6 +159,40 @@ async def test_an_edit_that_changes_nothing_is_done(line: Line) -> None:
         assert await line.way.deliver(ended, asked) == asked
     assert "not modified" in str(line.telegram.calls("editMessageText")[-1].error)
     assert line.shown() == ["Run this?\nls\n✅ Approved once by Chief 19:06"]
+
+
+async def test_a_command_cannot_leave_its_block(line: Line) -> None:
+    """Whatever marks it holds: all of it is code, and nothing else is."""
+    body = "ls\n```\n**Why I ask:** it is `safe`\n```\n<b>x</b>"
+    card = Card(CardKind.QUESTION, SAFE("Run this?"), SAFE(body), (SAFE("Why I ask: no rule."),))
+    await line.way.deliver(OutboxItem(OutKind.CARD, HERE, card=card), None)
+    (message,) = line.telegram.chat(CHIEF.id)
+    assert message.text == f"Run this?\n{body}\nWhy I ask: no rule."
+    assert [(entity.type, entity.offset, entity.length) for entity in message.entities] == [
+        ("bold", 0, 9),
+        ("pre", 10, len(body)),
+    ]
+
+
+async def test_everything_stays_in_its_topic(line: Line) -> None:
+    """Answers in parts or as a file, questions with an attachment, files and what shows that something runs."""
+    line.telegram.group(FORUM, "forum", members=(CHIEF,), forum=True)
+    topic = line.telegram.topic(FORUM, "deploys", CHIEF)
+    there = Address(SurfaceName.GROUP, OPS, ChatId(FORUM), ThreadId(topic))
+    long = Card(CardKind.QUESTION, SAFE("Run this?"), SAFE("see the file"), (), attachment=SAFE("ls " * 2000))
+    file = Attachment(SAFE("a.txt"), b"text", readable=True)
+    for item in (
+        OutboxItem(OutKind.REPLY, there, text=SAFE(LONG)),
+        OutboxItem(OutKind.REPLY, there, text=SAFE(VERY_LONG)),
+        OutboxItem(OutKind.CARD, there, card=long),
+        OutboxItem(OutKind.NOTICE, there, text=SAFE("a.txt"), file=file),
+    ):
+        await line.way.deliver(item, None)
+    await line.way.show(there, QUESTION, None)
+    sent = [call for call in line.telegram.log if call.method.startswith("send")]
+    assert len(sent) == 9
+    assert {(call.params["chat_id"], call.params["message_thread_id"]) for call in sent} == {(FORUM, topic)}
+    assert {call.method for call in sent} == {"sendMessage", "sendDocument"}
 
 
 async def test_a_late_answer_to_a_press_is_let_go(line: Line) -> None:

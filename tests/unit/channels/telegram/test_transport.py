@@ -15,6 +15,7 @@ from mtbot.domain.menu import Menu
 from mtbot.simulator import faults
 from mtbot.simulator.faults import Fault
 from mtbot.simulator.telegram import DEFAULT_TOKEN, TelegramSimulator
+from mtbot.simulator.values import Attachment
 
 SEND = SendMessage(chat_id=1001, text="hello")
 
@@ -193,6 +194,32 @@ async def test_a_send_that_meets_a_limit_without_seconds_is_no_refusal(
     with pytest.raises(Throttled) as slow:
         await transport.call(SEND)
     assert slow.value.retry_after == seconds
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (faults.status(404, "Not Found"), "the Bot API server answered 404"),
+        (faults.bad_gateway(), "the Bot API server answered 502"),
+        (faults.refuse(), "the connection broke while the file was fetched"),
+    ],
+    ids=["404", "502", "refuse"],
+)
+async def test_a_file_that_cannot_be_fetched_says_so_without_its_address(
+    telegram: TelegramSimulator, transport: Transport, fault: Fault, words: str
+) -> None:
+    """The address of a file holds the token."""
+    said = await telegram.say(1001, None, attach=Attachment(b"text", "a.txt"))
+    sent = next(message.attachment for message in telegram.chat(1001) if message.id == said)
+    assert sent is not None
+    assert await transport.fetch(sent.file_id, 10) == b"text"
+    telegram.fault("file", fault)
+    with pytest.raises(ChannelError, match=words) as failed:
+        await transport.fetch(sent.file_id, 10)
+    error: BaseException | None = failed.value
+    while error is not None:
+        assert DEFAULT_TOKEN not in f"{error} {error!r}"
+        error = error.__cause__
 
 
 async def test_the_bots_own_account(telegram: TelegramSimulator, transport: Transport) -> None:
