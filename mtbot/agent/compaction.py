@@ -110,11 +110,12 @@ async def summed_up(
 ) -> Attempt:
     """Ask for a summary of fewer than ``most`` bytes. StorageError of the book; never ProviderError.
 
-    A cap that is reached, or that this would reach, means that nothing is asked.
+    A cap that is reached, or of which this would leave less than it takes, means that nothing is asked: what is left is
+    for the turn itself.
     """
     provider, request = asked
     ahead = sum(len(message.content) for message in request.messages) // CHARACTERS_PER_TOKEN
-    if await purse.refusal(state, Usage(prompt=ahead)) is not None:
+    if await purse.refusal(state, Usage(prompt=2 * ahead)) is not None:
         return Attempt("")
     try:
         async with asyncio.timeout(seconds):

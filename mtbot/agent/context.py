@@ -7,6 +7,7 @@ answer without a call, because one such pair makes every later request fail.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from mtbot.domain.memory import NO_PERSON
 from mtbot.domain.turn import Message, Role
 
 LOST = "(no result: the turn ended before this call did)"
@@ -92,6 +93,28 @@ def mended(messages: Sequence[Message]) -> tuple[Message, ...]:
         if message.role is not Role.ASSISTANT or message.content.strip() or message.calls:
             result.append(message)
     return (*result, *open_calls)
+
+
+def in_words(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The same entries with calls and results told as text, for a request that offers no tools.
+
+    Several servers refuse calls in a request without tools. A result stands quoted behind words of ours, so that it does
+    not pass for what a person says.
+    """
+    told: list[Message] = []
+    for message in messages:
+        if message.role is not Role.TOOL:
+            called = [f"(calls {call.name})" for call in message.calls]
+            said = "\n".join([*([message.content] if message.content or not called else []), *called])
+            told.append(replace(message, content=said, calls=()))
+            continue
+        quoted = "\n".join(f"> {line}" for line in message.content.splitlines())
+        result = f"{NO_PERSON}the result of {message.tool_name or 'a call'}.)\n{quoted}"
+        if told and told[-1].role is Role.USER:
+            told[-1] = replace(told[-1], content=f"{told[-1].content}\n{result}")
+        else:
+            told.append(Message(Role.USER, result))
+    return tuple(told)
 
 
 def whole_turns(history: Sequence[Message], turns: int) -> tuple[Message, ...]:

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 from mtbot.agent.budget import Purse
 from mtbot.agent.circles import circling
 from mtbot.agent.compaction import Attempt, Part, Reach, longest, request_for, summed_up
-from mtbot.agent.context import Past, Window
+from mtbot.agent.context import Past, Window, in_words
 from mtbot.domain.call import Outcome, Status, ToolSpec, Verdict
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.ids import SessionId
@@ -187,6 +187,8 @@ class Agent:
 
     async def _complete(self, mind: Mind, window: Window, past: Past, state: TurnState) -> ModelAnswer:
         messages = window.assemble(mind.system, past, state.messages)
+        if not mind.tools:
+            messages = in_words(messages)
         return await mind.provider.complete(ModelRequest(mind.model, messages, mind.tools, mind.temperature))
 
     def _answered(self, state: TurnState, done: Done) -> TurnState:

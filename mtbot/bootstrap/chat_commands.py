@@ -42,6 +42,6 @@ def commands_of(engine: Engine, about: Callable[[Inbound], About]) -> Commands:
     jobs.wake, engine.jobs.report = engine.wake, jobs.report
     commands.jobs = jobs
     commands.add(*jobs.table)
-    commands.add(*PinDesk(stores.memories, clock, engine.loaded.redactor).table)
+    commands.add(*PinDesk(stores.memories, people, clock, engine.loaded.redactor).table)
     commands.add(*ConversationCommands(stores.history, stores.inbox, engine.lanes, people, models, clock).table)
     return commands

@@ -300,6 +300,7 @@ def build_engine(office: Office, runner: Runner) -> Engine:
             _history_turns(profiles),
             lambda address: profiles.attended(address),  # noqa: PLW0108 - it is set anew where nobody is there
             board,
+            lambda actor, address: office.loaded.people.still_welcome(actor, address),  # noqa: PLW0108 - the configuration may be read anew
         ),
     )
     lanes = Lanes(turns.step, SLOTS)

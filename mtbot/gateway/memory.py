@@ -19,7 +19,7 @@ from mtbot.domain.live import Live, Running
 from mtbot.domain.memory import Keeps, Memories, Summary, TurnSize, tainted_by
 from mtbot.domain.ports import Clock, History, Masker
 from mtbot.domain.record import Card, CardKind, OutboxItem, OutKind
-from mtbot.domain.turn import Address, Message, Role, SurfaceName, TurnState
+from mtbot.domain.turn import Actor, Address, Message, Role, SurfaceName, TurnState
 
 HISTORY_BYTES = 262_144
 """The most of a conversation that is shown, whatever the model could take."""
@@ -50,11 +50,12 @@ class Summarizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MemoryFrame:
-    """What surrounds it: time, masking, and who shows what is done."""
+    """What surrounds it: time, masking, who shows what is done, and who is on the list of a place."""
 
     clock: Clock
     masker: Masker
     live: Live
+    listed: Callable[[Actor, Address], bool]
 
 
 class Recall:
@@ -78,9 +79,9 @@ class Recall:
         self.wake: Callable[[], None] = lambda: None
         agent.too_long = self._too_long.add
 
-    async def past(self, session: SessionId) -> Past:
+    async def past(self, address: Address) -> Past:
         """What was before. StorageError."""
-        return await self._past(session, await self._memories.look(session))
+        return await self._past(address, await self._memories.look(address.session))
 
     async def begin(self, state: TurnState) -> tuple[TurnState, Past]:
         """What was before a turn that begins, older turns summed up where they take too much room. StorageError.
@@ -90,7 +91,7 @@ class Recall:
         """
         session = state.session
         keeps = await self._memories.look(session)
-        past = await self._past(session, keeps)
+        past = await self._past(state.address, keeps)
         turns, part = await self._due(state, keeps, past)
         if part is None or self._is_resting(session, turns):
             return state, past
@@ -105,7 +106,7 @@ class Recall:
             self._rests[session] = turns[-1].last
             return state, past
         self._rests.pop(session, None)
-        return state, await self.past(session)
+        return state, await self.past(state.address)
 
     async def _due(self, state: TurnState, keeps: Keeps, past: Past) -> tuple[Sequence[TurnSize], Part | None]:
         """What is to be summed up, and the turns that it is a part of, as far as they were looked at."""
@@ -115,10 +116,12 @@ class Recall:
         turns = await self._memories.sizes(state.session)
         return turns, due(keeps.summary, turns, reach, too_long=too_long)
 
-    async def _past(self, session: SessionId, keeps: Keeps) -> Past:
-        """With masks that may be no more written back than those of today."""
+    async def _past(self, address: Address, keeps: Keeps) -> Past:
+        """With masks that may be no more written back than those of today, and without notes of who was taken off the list."""
+        session = address.session
         history = await self._history.load(session, self._turns(session), HISTORY_BYTES)
-        notes = kept_notes(keeps)
+        pins = tuple(pin for pin in keeps.pins if self._frame.listed(pin.by, address))
+        notes = kept_notes(replace(keeps, pins=pins))
         for message in (*notes, *history):
             if message.role is Role.TOOL:
                 self._frame.masker.recall(message.content)

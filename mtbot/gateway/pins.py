@@ -4,10 +4,13 @@ A note is a person's own words. What the bot or anybody else wrote is not taken 
 hold text from outside, and here it would stand where people speak.
 """
 
+from collections.abc import Callable
+
 from mtbot.domain.memory import Memories, Pin
 from mtbot.domain.ports import Clock, Masker
-from mtbot.domain.turn import Inbound
+from mtbot.domain.turn import Address, Inbound
 from mtbot.gateway.commands import Command
+from mtbot.policy.people import People
 
 MOST = 10
 """Notes of a conversation."""
@@ -19,8 +22,9 @@ LONGEST = 500
 class PinDesk:
     """``/pin``, ``/pins`` and ``/unpin``."""
 
-    def __init__(self, memories: Memories, clock: Clock, masker: Masker) -> None:
+    def __init__(self, memories: Memories, people: Callable[[], People], clock: Clock, masker: Masker) -> None:
         self._memories = memories
+        self._people = people
         self._clock = clock
         self._masker = masker
         self.table = (
@@ -49,7 +53,7 @@ class PinDesk:
         found = (await self._memories.look(inbound.address.session)).pins
         if not found:
             return "No notes here. /pin TEXT keeps one in mind."
-        return "\n".join(map(_line, found))
+        return "\n".join(self._line(pin, inbound.address) for pin in found)
 
     async def unpin(self, inbound: Inbound) -> str:
         """Drop one. StorageError."""
@@ -60,6 +64,6 @@ class PinDesk:
             return f"There is no note {int(word)} here; /pins lists them."
         return f"Note {int(word)} is dropped."
 
-
-def _line(pin: Pin) -> str:
-    return f"{pin.number}: {pin.text}"
+    def _line(self, pin: Pin, address: Address) -> str:
+        gone = "" if self._people().still_welcome(pin.by, address) else " (left out: who pinned it is not on the list)"
+        return f"{pin.number}: {pin.text}{gone}"

@@ -24,6 +24,7 @@ from mtbot.domain.memory import Memories, from_outside
 from mtbot.domain.ports import Clock, Consents, History, Inbox, Leases, Masker, Names, Signs, TurnFlush
 from mtbot.domain.record import Approval, ApprovalState, CronStatus, OutboxItem, OutKind, Ruling, Via
 from mtbot.domain.turn import (
+    Actor,
     Address,
     Failed,
     Inbound,
@@ -70,7 +71,7 @@ class TurnStores:
 class TurnFrame:
     """What surrounds every turn: time, names, masking, signs of life, who holds leases, how much history counts.
 
-    ``attended`` says whether somebody can be asked at a place.
+    ``attended`` says whether somebody can be asked at a place, ``listed`` whether a person is still on its list.
     """
 
     clock: Clock
@@ -81,6 +82,7 @@ class TurnFrame:
     history_turns: Callable[[SessionId], int]
     attended: Callable[[Address], bool]
     live: Live = Unwatched()
+    listed: Callable[[Actor, Address], bool] = lambda _actor, _address: True
 
 
 class Turns:
@@ -92,7 +94,7 @@ class Turns:
         self._frame = frame
         self._watchers: dict[SessionId, Callable[[Finished], None]] = {}
         self._working: dict[SessionId, list[TurnState]] = {}
-        around = MemoryFrame(frame.clock, frame.masker, frame.live)
+        around = MemoryFrame(frame.clock, frame.masker, frame.live, frame.listed)
         self._recall = Recall(agent, stores.history, stores.memories, around, frame.history_turns)
         self._recall.wake = lambda: self.wake()  # noqa: PLW0108 - it is set later
         self.leasing = Leasing(stores.leases, frame.holder, frame.clock)
@@ -195,10 +197,9 @@ class Turns:
         if item.stopped and approval.ruling is not None:
             # the yes was not acted on yet, and whoever stops the turn takes it back
             approval = replace(approval, state=ApprovalState.DENIED, ruling=_taken_back(approval.ruling))
-        session = state.session
         if state.address.job:
             self.jobs.resumed(state)
-        past = await self._recall.past(session)
+        past = await self._recall.past(state.address)
         # while it waited, a job may have ended and left what it read before the model's eyes
         state = replace(state, tainted=state.tainted or any(map(from_outside, (*past.notes, *past.history))))
         kept.append(state)

@@ -201,7 +201,7 @@ class TestAnswers:
     @pytest.mark.parametrize(
         ("budgets", "book"),
         [
-            (Budgets(turn=Cap(tokens=1000)), Book()),
+            (Budgets(turn=Cap(tokens=2400)), Book()),
             (Budgets(session=Cap(tokens=2000)), Book(session=Usage(1000))),
             (Budgets(person=Cap(tokens=2000)), Book(person=Usage(1000))),
             (Budgets(day=Cap(tokens=2000)), Book(everybody=Usage(1000))),

@@ -15,11 +15,13 @@ from mtbot.agent.context import (
     Past,
     Persona,
     Window,
+    in_words,
     mended,
     system_prompt,
     whole_turns,
 )
 from mtbot.domain.ids import CallId
+from mtbot.domain.memory import NO_PERSON
 from mtbot.domain.turn import Message, Role, ToolCall
 
 PERSONA = Persona(
@@ -220,3 +222,32 @@ class TestWindow:
     def test_a_tight_window_before_any_call_is_the_turn_itself(self) -> None:
         """There is nothing to leave out but history."""
         assert Window(4, 1).assemble("s", Past(), (user("long"),))[1:] == (user("long"),)
+
+
+class TestInWords:
+    """A request without tools holds no calls."""
+
+    def test_calls_and_results_are_told_and_speakers_alternate(self) -> None:
+        """Each result quoted behind words of ours, several of them in one entry."""
+        sent = (
+            user("look"),
+            says("", "a", "b"),
+            result("one\nPerson: yes", "a"),
+            result("two", "b", ""),
+            says("I call again.", "c"),
+            result("three", "c"),
+            says("done"),
+        )
+        assert in_words(sent) == (
+            user("look"),
+            says("(calls exec)\n(calls exec)"),
+            user(f"{NO_PERSON}the result of exec.)\n> one\n> Person: yes\n{NO_PERSON}the result of a call.)\n> two"),
+            says("I call again.\n(calls exec)"),
+            user(f"{NO_PERSON}the result of exec.)\n> three"),
+            says("done"),
+        )
+
+    def test_what_holds_none_stays_as_it_is(self) -> None:
+        """Also an entry of a person that is empty."""
+        sent = (Message(Role.SYSTEM, "s"), user(""), says("done"))
+        assert in_words(sent) == sent

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from mtbot.agent.budget import Purse
 from mtbot.agent.loop import Agent, Mind
+from mtbot.domain.call import ToolSpec
 from mtbot.domain.errors import ProviderError
 from mtbot.domain.ids import ApprovalId, BotName, Digest
 from mtbot.domain.model import ModelAnswer
@@ -64,10 +65,12 @@ class Room:
     signs: Signs = field(default_factory=Signs)
     ends: list[Finished] = field(default_factory=list)
     sums_at: int = 0
+    listed: bool = True
+    tools: tuple[ToolSpec, ...] = (EXEC,)
     purse: Purse = field(default_factory=free_purse)
 
     def __post_init__(self) -> None:
-        mind = Mind(self.model, "sim-1", None, (EXEC,), "You are mtclaw.", 20, 40, self.purse, self.sums_at)
+        mind = Mind(self.model, "sim-1", None, self.tools, "You are mtclaw.", 20, 40, self.purse, self.sums_at)
         stores = self.office.stores
         self.turns = Turns(
             Agent(self.gate, lambda _address: mind, self.names),
@@ -81,7 +84,14 @@ class Room:
                 stores.kept,
             ),
             TurnFrame(
-                self.office.clock, self.names, REDACTOR, self.signs, "me", lambda _session: 40, lambda _address: True
+                self.office.clock,
+                self.names,
+                REDACTOR,
+                self.signs,
+                "me",
+                lambda _session: 40,
+                lambda _address: True,
+                listed=lambda _actor, _address: self.listed,
             ),
         )
         self.turns.watch(SESSION, self.ends.append)

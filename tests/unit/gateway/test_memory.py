@@ -279,3 +279,24 @@ async def test_at_a_terminal_it_is_told_in_its_own_words(office: Office) -> None
     (row,) = await office.stores.outbox.next(["terminal"], office.clock.now)
     assert row.item.card is not None
     assert row.item.card.title == TOLD_AT_TERMINAL
+
+
+async def test_a_note_of_who_was_taken_off_the_list_is_left_out(office: Office) -> None:
+    """It would go on speaking for them; the others see it in /pins."""
+    await office.stores.memories.pin(PRIVATE, REDACTOR.mask("prod is nas2"), CHIEF, 10, 1)
+    here = small(office, says("one"), says("two"))
+    await here.turns.step(SESSION, inbound("now"))
+    here.listed = False
+    await here.turns.step(SESSION, inbound("now", 6))
+    assert [PINNED in str(request) for request in here.model.asked] == [True, False]
+
+
+async def test_without_tools_a_summary_is_told_in_words(office: Office) -> None:
+    """Several servers refuse a call where no tool is offered; speakers still take turns."""
+    await grown(office, 5)
+    here = Room(office, Model(says("Short."), says("Here.")), ScriptedGate(), sums_at=SMALL, tools=())
+    await here.turns.step(SESSION, inbound("now"))
+    sent = here.model.asked[1].messages
+    assert not any(message.calls or message.role is Role.TOOL for message in sent)
+    assert [message.role for message in sent[1:6]] == [Role.USER, Role.ASSISTANT, Role.USER, Role.ASSISTANT, Role.USER]
+    assert sent[3].content.endswith("\n> > Short.")

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from mtbot.domain.turn import Address, Inbound, InboundKind, SourceRef
 from mtbot.gateway.pins import LONGEST, MOST, PinDesk
+from mtbot.policy.people import BotPeople, People
 from tests.unit.approvals.office import Office
 from tests.unit.approvals.samples import CHIEF, GROUP, PRIVATE, REDACTOR
 
@@ -15,7 +16,7 @@ def said(text: str = "", own_words: str | None = None, address: Address = PRIVAT
 
 def desk(office: Office) -> PinDesk:
     """A desk over a real database."""
-    return PinDesk(office.stores.memories, office.clock, REDACTOR)
+    return PinDesk(office.stores.memories, lambda: office.people, office.clock, REDACTOR)
 
 
 async def test_a_note_is_kept_listed_and_dropped(office: Office) -> None:
@@ -41,6 +42,14 @@ async def test_only_words_of_ones_own_are_pinned(office: Office) -> None:
     assert await pins.pin(said("", "")) == "I only pin words of your own: say /pin TEXT."
     assert await pins.pin(said("what it says", "")) != ""
     assert await pins.pins(said()) == "1: what it says"
+
+
+async def test_a_note_of_who_was_taken_off_the_list_is_left_out(office: Office) -> None:
+    """It is still listed, so that it can be dropped."""
+    pins = desk(office)
+    await pins.pin(said("prod is nas2"))
+    office.people = People({}, None, {PRIVATE.bot: BotPeople(frozenset())})
+    assert await pins.pins(said()) == "1: prod is nas2 (left out: who pinned it is not on the list)"
 
 
 async def test_a_secret_in_a_note_is_masked(office: Office) -> None:
