@@ -17,6 +17,7 @@ owner: chief
 agent: {{model: test-model, workspace: {home}/workspace}}
 openai: {{base_url: "{model}", api_key_file: {home}/key, max_retries: 0}}
 channels: {{telegram: {{token_file: {home}/token, api_base_url: "{telegram}", allow_from: {people}}}}}
+limits: {{turns_per_hour: 0, questions_per_hour: 0}}
 storage: {{dsn: {home}/state/mtclaw.db}}
 log: {{level: error, file: {home}/log.txt}}
 """
