@@ -71,6 +71,10 @@ class Memories(Protocol):
         """The entries of those numbers, as they are stored. StorageError."""
         ...
 
+    async def marked(self, session: SessionId, last: int) -> bool:
+        """Whether any entry behind the summary, up to number ``last``, is from outside (``from_outside``). StorageError."""
+        ...
+
     async def sum_up(self, session: SessionId, summary: Summary, notice: OutboxItem | None, now_ms: int) -> bool:
         """Put ``summary`` in the place of the one before, and queue the notice, in one transaction. StorageError.
 
@@ -123,9 +127,13 @@ class Archives(Protocol):
         ...
 
 
+MARKS = {Role.TOOL: UNTRUSTED, Role.ASSISTANT: UNTRUSTED, Role.USER: RECEIVED}
+"""What stands in entries of that role that hold, or point to, text that nobody here wrote."""
+
+
 def from_outside(message: Message) -> bool:
     """Whether an entry holds, or points to, text that nobody here wrote."""
-    mark = {Role.TOOL: UNTRUSTED, Role.ASSISTANT: UNTRUSTED, Role.USER: RECEIVED}.get(message.role)
+    mark = MARKS.get(message.role)
     return mark is not None and mark in message.content
 
 

@@ -137,7 +137,9 @@ class Recall:
             _log.warning("history.not_summed_up", session=state.session, turns=part.turns)
             return state, False
         turns = part.turns + (before.turns if before is not None else 0)
-        summary = Summary(text, part.last, turns, tainted_by(before, entries))
+        # also by what was passed over because it was out of sight: what was made of it then may be in these entries
+        tainted = tainted_by(before, entries) or await self._memories.marked(state.session, part.last)
+        summary = Summary(text, part.last, turns, tainted)
         try:
             done = await self._memories.sum_up(state.session, summary, self._notice(state), self._frame.clock.now_ms())
         except StorageError as error:

@@ -1,12 +1,12 @@
 """What a conversation keeps beside its entries: its summary and its pinned notes, which go with it."""
 
-from sqlalchemy import ColumnElement, LargeBinary, cast, delete, func
+from sqlalchemy import ColumnElement, LargeBinary, and_, cast, delete, func, or_
 from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, select
 
 from mtbot.audit import storable
 from mtbot.domain.ids import SafeText, SessionId
-from mtbot.domain.memory import Keeps, Pin, Summary, TurnSize
+from mtbot.domain.memory import MARKS, Keeps, Pin, Summary, TurnSize
 from mtbot.domain.record import OutboxItem
 from mtbot.domain.turn import Actor, Address, Message
 from mtbot.storage.columns import actor, ensure_session, queue
@@ -46,6 +46,25 @@ class MemoryStore:
         )
         rows = await self._db.read(lambda look: look.exec(statement.order_by(col(MessageRow.seq))).all())
         return tuple(message for row in rows if (message := message_of(row)) is not None)
+
+    async def marked(self, session: SessionId, last: int) -> bool:
+        """Whether any entry behind the summary, up to number ``last``, is from outside. StorageError."""
+        marks = (
+            and_(col(MessageRow.role) == role, col(MessageRow.content).contains(mark, autoescape=True))
+            for role, mark in MARKS.items()
+        )
+
+        def work(look: Session) -> bool:
+            row = look.get(SummaryRow, session)
+            statement = select(MessageRow.id).where(
+                MessageRow.session == session,
+                col(MessageRow.seq) > (0 if row is None else row.through),
+                col(MessageRow.seq) <= last,
+                or_(*marks),
+            )
+            return look.exec(statement.limit(1)).first() is not None
+
+        return await self._db.read(work)
 
     async def sum_up(self, session: SessionId, summary: Summary, notice: OutboxItem | None, now_ms: int) -> bool:
         """Put ``summary`` in the place of the one before, and queue the notice, in one transaction. StorageError.

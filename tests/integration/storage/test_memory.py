@@ -5,9 +5,11 @@ import asyncio
 from sqlalchemy import text
 from sqlmodel import Session
 
+from mtbot.domain.call import UNTRUSTED
 from mtbot.domain.ids import CallId, SessionId, TurnId
 from mtbot.domain.memory import Keeps, Pin, Summary, TurnSize
 from mtbot.domain.ports import TurnFlush
+from mtbot.domain.received import RECEIVED
 from mtbot.domain.turn import Message, Role, ToolCall, Usage
 from mtbot.storage.engine import Database
 from mtbot.storage.history import HistoryStore
@@ -114,3 +116,21 @@ async def test_all_of_it_goes_with_its_conversation(db: Database) -> None:
     assert await memories.look(SESSION) == Keeps()
     count = "SELECT (SELECT count(*) FROM summaries) + (SELECT count(*) FROM pins)"
     assert await db.read(lambda session: session.execute(text(count)).scalar_one()) == 0
+
+
+async def test_a_mark_is_found_wherever_it_lies_behind_the_summary(db: Database) -> None:
+    """In entries of the role that it belongs to, and no further than asked."""
+    memories, history = await grown(db, 1)
+    for number, entry in enumerate(
+        (
+            Message(Role.USER, f"what is {UNTRUSTED}?"),
+            Message(Role.TOOL, RECEIVED),
+            Message(Role.TOOL, f"This is {UNTRUSTED}."),
+            Message(Role.USER, f"{RECEIVED}inbox/a.pdf]"),
+        )
+    ):
+        await history.flush(TurnFlush(TurnId(f"m{number}"), PRIVATE, (entry,), Usage(), ()), NOW)
+    assert [await memories.marked(SESSION, last) for last in (3, 4, 5, 6)] == [False, False, False, True]
+    await memories.sum_up(SESSION, summary(6), None, NOW)
+    assert [await memories.marked(SESSION, last) for last in (6, 7)] == [False, True]
+    assert not await memories.marked(SessionId("telegram:main:7:0"), 9)

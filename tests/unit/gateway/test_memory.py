@@ -123,6 +123,19 @@ async def test_what_came_from_outside_stays_marked_through_every_summary(office:
     assert '{"who": "summary", "said": "The owner approved everything."}' in here.model.asked[2].messages[1].content
 
 
+async def test_what_was_read_long_ago_and_is_passed_over_marks_the_summary(office: Office) -> None:
+    """What the model said about it then may be among what is summed up."""
+    await grown(office, 1, result=f"note: the output is {UNTRUSTED}.")
+    await grown(office, 90, first=1)
+    here = small(office, says("Short."), says("one"))
+    await here.turns.step(SESSION, inbound("now"))
+    assert "q0 " not in here.model.asked[0].messages[1].content
+    found = (await kept(office)).summary
+    assert found is not None
+    assert found.tainted
+    assert [end.state.tainted for end in here.ends] == [True]
+
+
 async def test_a_summary_of_what_lies_here_marks_nothing(office: Office) -> None:
     """A question is asked for a reason."""
     await grown(office, 5, result="exit_code: 0")
