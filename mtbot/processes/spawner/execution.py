@@ -210,8 +210,7 @@ class Execution:
         while self._pump.read() and time.monotonic() < ended + _BACKGROUND_KILL_SECONDS:
             pass  # the limit is for a writer outside the tree
         left = self._survivors()
-        if not self._pump.ended:
-            self._line.unwatch(self._pump.fd)
+        self._line.unwatch(self._pump.fd)  # whether or not its end was read only here
         self._pump.release()
         ended_well = self._no_children and not left and self._cause is None and self._line.cause is None
         again = ended_well and may_go_on()

@@ -51,8 +51,11 @@ class Line:
         self._poller.register(fd, select.POLLIN)
 
     def unwatch(self, fd: int) -> None:
-        """Undo ``watch``."""
-        self._poller.unregister(fd)
+        """Undo ``watch``, if that was not done yet. Has to come before ``fd`` is closed, or ``wait`` would never wait again."""
+        try:
+            self._poller.unregister(fd)
+        except KeyError:
+            return
 
     def wait(self, seconds: float) -> set[int]:
         """Wait for anything to happen, take in what concerns the line, and return the descriptors that can be read."""
