@@ -63,6 +63,8 @@ class _Run:
     started_ms: int | None = None
     timed_out: bool = False
     given_up: bool = False
+    left: bool = False
+    """Whoever waited for it went away; the end of its turn is still its end."""
     ended: "asyncio.Future[Finished | ApprovalId]" = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -126,8 +128,8 @@ class Scheduler:
         return bool(others)
 
     def _over(self, run: _Run) -> None:
-        """Nothing of the run is at work any more; one that was given up counts until its turn has ended."""
-        if run.given_up and not run.ended.done():
+        """Nothing of the run is at work any more; one that nobody waits for counts until its turn has ended."""
+        if (run.given_up or run.left) and not run.ended.done():
             run.ended.add_done_callback(lambda _end: self._over(run))
         elif self._running.get(run.session) is run:
             del self._running[run.session]
@@ -159,6 +161,9 @@ class Scheduler:
             run.timed_out = True
             self._engine.lanes.halt(run.session)
             await asyncio.wait([run.ended], timeout=STOP_SECONDS)
+        except asyncio.CancelledError:
+            run.left = True
+            raise
         end = run.ended.result() if run.ended.done() else None
         if isinstance(end, str):
             return Ran(CronStatus.STARTED, "", end)

@@ -155,7 +155,8 @@ class OutboxWorker:
             _log.error("outbox.refused", row=row.id, kind=item.kind.value, code=error.code, error=str(error))
             await self._drop(row, str(error))
         except asyncio.CancelledError:
-            await asyncio.shield(outbox.drop(row.id, "ambiguous: the gateway stopped while it was being sent"))
+            # what is to be said about it waits for the next start, as after a crash
+            await asyncio.shield(self._unsure(row, Ambiguous("the gateway stopped while it was being sent")))
             raise
         else:
             await self._note_sent(row, sent)

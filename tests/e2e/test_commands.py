@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from mtbot.bootstrap.offline import load_all, work
 from mtbot.domain.ids import BotName, ChatId
 from mtbot.domain.record import OutboxItem, OutKind
 from mtbot.domain.turn import Address, SurfaceName
-from mtbot.simulator.script import call, say
+from mtbot.simulator.script import HANG, call, say
 from tests.contract.stage import HERE, MTCLAW, Said, Setting, open_stage
 
 
@@ -226,6 +227,35 @@ async def test_a_job_run_by_hand(tmp_path: Path) -> None:
             assert (apart.status, apart.out) == (0, "Apart.\n")
         unknown = await stage.cli("cron", "run", "daily")
         assert (unknown.status, "there is no job daily" in unknown.err) == (1, True)
+
+
+CRON_RUN, PROMPT = ("cron", "run", "nightly"), ("prompt", "check")
+
+
+@pytest.mark.parametrize(
+    ("verb", "number", "status"),
+    [(CRON_RUN, signal.SIGTERM, 143), (CRON_RUN, signal.SIGINT, 130), (PROMPT, signal.SIGTERM, 143)],
+    ids=["cron terminated", "cron interrupted", "prompt terminated"],
+)
+async def test_a_turn_that_is_interrupted_is_written_down(
+    tmp_path: Path, verb: tuple[str, ...], number: signal.Signals, status: int
+) -> None:
+    """The status of the signal, a word at most, and neither the run nor the conversation is left half done."""
+    async with open_stage(tmp_path, [HANG, say("All well.")], start=False) as stage:
+        process = await stage.spawn(*verb)
+        await stage.model.wait_for(lambda model: model.hanging == 1, 30)
+        process.send_signal(number)
+        async with asyncio.timeout(20):
+            _, err = await process.communicate()
+        assert process.returncode == status
+        assert err.decode().strip() in ("", "terminated", "interrupted")
+        last = (await stage.cli("cron", "list")).out.splitlines()[-1]
+        assert ("started" in last, "error" in last) == (False, verb == CRON_RUN)
+        session = "cron:job:nightly" if verb == CRON_RUN else "cli:local"
+        shown = (await stage.cli("sessions", "show", session)).out
+        assert "[1] user: " in shown
+        assert "[2] assistant: (stopped by the person)" in shown
+        assert (await stage.cli(*verb)).out == "All well.\n"
 
 
 async def test_a_job_run_by_hand_sends_nothing_by_a_bot_that_it_is_not_for(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from mtbot.domain.ids import ApprovalId, BotName
 from mtbot.domain.record import ApprovalState, Card, CardKind, Choice, ChoiceAction, OutboxItem, OutKind, Ruling, Via
 from mtbot.domain.turn import SurfaceName
 from mtbot.gateway import outbox as module
-from mtbot.gateway.outbox import Mail, OutboxWorker
+from mtbot.gateway.outbox import MISSING, Mail, OutboxWorker
 from tests.unit.approvals.office import Office, yes
 from tests.unit.approvals.samples import CHIEF, GROUP, PRIVATE, REDACTOR, safe
 
@@ -284,11 +284,9 @@ async def test_an_outbox_that_cannot_be_read_is_asked_again(office: Office, monk
     assert chat.texts() == ["a"]
 
 
-async def test_closing_gives_up_what_hangs(office: Office) -> None:
-    """It says that not all was said, and what was under way is not left as if it were still being sent."""
-    chat = Chat(held=asyncio.Event())
-    await put(office, note("a"))
-    found = worker(office, chat)
+async def closed_while_sending(office: Office) -> list[OutboxItem]:
+    """A worker that is closed while its first row is under way; what is left to be said by the next one."""
+    found = worker(office, Chat(held=asyncio.Event()))
     running = asyncio.create_task(found.run())
     found.wake()
     while not found._busy:
@@ -296,7 +294,34 @@ async def test_closing_gives_up_what_hangs(office: Office) -> None:
     assert not await found.close(0.05)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
-    assert await office.stores.outbox.next(["private"], office.clock.now) == ()
+    office.clock.now += 60_000
+    return [row.item for row in await office.stores.outbox.next(["private", "group"], office.clock.now)]
+
+
+async def test_closing_gives_up_what_hangs(office: Office) -> None:
+    """It says that not all was said; an answer is not left as if it were still being sent, nor lost without a word."""
+    await put(office, note("a"))
+    (left,) = await closed_while_sending(office)
+    assert (left.kind, left.text) == (OutKind.NOTICE, MISSING)
+
+
+async def test_a_question_under_way_at_the_end_is_put_in_words_at_the_next_start(office: Office) -> None:
+    """Its turn would wait in vain otherwise, and a second keyboard is never made."""
+    ident = await office.ask()
+    (left,) = await closed_while_sending(office)
+    assert left.card is not None
+    assert left.card.choices == ()
+    assert f"/approve {ident}" in str(left.card.lines[-1])
+
+
+async def test_an_edit_under_way_at_the_end_is_made_at_the_next_start(office: Office) -> None:
+    """Twice does no harm."""
+    ident = await office.ask()
+    async with serving(office, Chat()):
+        pass
+    await office.desk().decide(ident, yes(at_ms=office.clock.now))
+    left = await closed_while_sending(office)
+    assert [item.kind for item in left] == [OutKind.EDIT]
 
 
 async def test_a_lapsed_question_is_no_question_in_words(office: Office) -> None:
