@@ -1,9 +1,9 @@
 """What may never be granted to a contained command of this configuration, and which workspaces can be granted at all."""
 
 import os
-from pathlib import Path
 
 from mtbot.bootstrap.offline import Loaded
+from mtbot.bootstrap.system import home_directory
 from mtbot.config.compile import child_home, places
 from mtbot.config.settings import Profile
 from mtbot.policy.sensitive import is_above_sensitive, is_sensitive
@@ -29,7 +29,7 @@ def guard_of(loaded: Loaded) -> Guard:
 def trouble_with(profile: Profile, guard: Guard) -> str:
     """Why nothing can be contained in the profile's workspace; empty if it can."""
     workspace = os.path.realpath(profile.agent.workspace)
-    for place in (str(Path.home()), child_home(profile.tools.exec.user)):
+    for place in (str(home_directory()), child_home(profile.tools.exec.user)):
         home = os.path.realpath(place)
         if home != "/" and (home == workspace or home.startswith(workspace.rstrip("/") + "/")):
             return f"the workspace {workspace} holds HOME"
