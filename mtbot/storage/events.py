@@ -9,7 +9,7 @@ from typing import Any
 
 from mtbot.audit import VERSION
 from mtbot.domain.errors import StorageError
-from mtbot.domain.ids import CallId, ChatId, SessionId
+from mtbot.domain.ids import CallId, ChatId
 from mtbot.domain.record import AuditEvent, EventDraft, EventKind, Via, Word
 
 Rows = Callable[[str, Mapping[str, object]], Iterable[Sequence[Any]]]
@@ -29,12 +29,14 @@ _SELECT = f"SELECT {', '.join(COLUMNS)} FROM exec_audit"  # noqa: S608  names of
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events a page shows; None means any. ``since_ms`` is inclusive, ``until_ms`` is not."""
+    """Which events a page shows; None means any. ``since_ms`` is inclusive, ``until_ms`` is not.
 
-    session: SessionId | None = None
+    What can be asked here has an index, so that a long record answers as fast as a short one: the kind, and of proposals
+    the chat too.
+    """
+
     chat: ChatId | None = None
     kind: EventKind | None = None
-    word: Word | None = None
     since_ms: int | None = None
     until_ms: int | None = None
 
@@ -69,11 +71,14 @@ def readable(row: Sequence[Any]) -> AuditEvent:
 
 def page(rows: Rows, which: EventFilter, before: int | None, limit: int) -> tuple[AuditEvent, ...]:
     """At most ``limit`` events with a sequence number below ``before``, newest first. StorageError."""
-    wanted = {"session": which.session, "chat": which.chat, "kind": which.kind, "word": which.word}
-    values: dict[str, object] = {
-        name: str(value) if name in _WORDS else value for name, value in wanted.items() if value is not None
-    }
-    terms = [f"{name} = :{name}" for name in values]
+    values: dict[str, object] = {}
+    terms = []
+    if which.kind is not None:
+        # written out, so that an index of this kind alone can answer
+        terms.append(f"kind = '{which.kind.value}'")
+    if which.chat is not None:
+        terms.append("chat = :chat")
+        values["chat"] = which.chat
     upper = [one for one in (before, _first_at(rows, which.until_ms)) if one is not None]
     if upper:
         terms.append("seq < :below")

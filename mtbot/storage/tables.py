@@ -217,11 +217,14 @@ class EventRow(Base, table=True):
         ),
         Index("ix_exec_audit_call", "call", "seq"),
         Index("ix_exec_audit_kind", "kind", "seq"),
-        Index("ix_exec_audit_word", "word", "seq"),
-        Index("ix_exec_audit_word_kind", "word", "kind", "seq"),
-        Index("ix_exec_audit_session", "session", "seq"),
         Index("ix_exec_audit_session_kind", "session", "kind", "seq"),
-        Index("ix_exec_audit_chat", "chat", "seq"),
+        Index(
+            "ix_exec_audit_chat_proposed",
+            "chat",
+            "seq",
+            sqlite_where=text("kind = 'proposed'"),
+            postgresql_where=text("kind = 'proposed'"),
+        ),
         Index("ix_exec_audit_at", "at_ms", "seq"),
     )
 

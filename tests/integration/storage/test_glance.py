@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mtbot.domain.errors import StorageError
-from mtbot.domain.ids import CallId, ChatId, SessionId
+from mtbot.domain.ids import CallId, ChatId
 from mtbot.domain.record import EventKind, Word
 from mtbot.storage.chain import Chain
 from mtbot.storage.engine import Database
@@ -44,9 +44,8 @@ def look(place: SqlitePlace) -> Glance:
     "which",
     [
         EventFilter(),
-        EventFilter(session=SessionId(str(PRIVATE.session)), kind=EventKind.PROPOSED),
+        EventFilter(chat=ChatId(1001), kind=EventKind.PROPOSED),
         EventFilter(chat=ChatId(1001)),
-        EventFilter(word=Word.DENIED_USER),
         EventFilter(since_ms=NOW + 1, until_ms=NOW + 2),
         EventFilter(since_ms=NOW + 1_000_000),
     ],
