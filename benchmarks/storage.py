@@ -159,7 +159,7 @@ async def fill(directory: Path, events: int) -> None:
 
 
 FILTERS = {
-    "a chat": ("--chat", "1005"),
+    "a chat": ("--chat", "1005", "--limit", "2"),
     "a chat without calls": ("--chat", "77"),
     "a person": ("--user", "chief"),
     "a decision": ("--decision", "allowed_rule"),
@@ -167,7 +167,8 @@ FILTERS = {
     "since": ("--since", "2023-11-14"),
     "until": ("--until", "2023-11-14T22:13:20.500+00:00"),
 }
-"""What a list is asked for; most of it is met by calls that are not rare, because each call is looked at from the newest."""
+"""What a list is asked for; most of it is met by calls that are not rare, because each call is looked at from the newest; no more is asked for
+than the short record holds."""
 
 
 def listing(directory: Path, *options: str) -> float:

@@ -8,14 +8,17 @@ from typing import Self
 
 from mtbot.bootstrap.account import home_of
 from mtbot.bootstrap.confinement import guard_of, trouble_with
-from mtbot.bootstrap.offline import Loaded
+from mtbot.bootstrap.offline import Loaded, look
 from mtbot.bootstrap.system import home_directory
 from mtbot.config.compile import compile_rules
 from mtbot.config.tools import DEFAULT_PATH
 from mtbot.domain.call import Call, Decision, Facts, Verdict
+from mtbot.domain.errors import MtclawError, StorageError
+from mtbot.domain.grant import Grant
 from mtbot.domain.ids import BotName, CallId, ChatId, TurnId
 from mtbot.domain.turn import SYSTEM, Address, SurfaceName
 from mtbot.gate.facts import FactFinder, Surroundings
+from mtbot.policy import grants
 from mtbot.policy.effects import Prepared, prepare
 from mtbot.policy.evaluate import evaluate
 from mtbot.policy.explain import explained
@@ -33,6 +36,7 @@ class Judge:
     """
 
     def __init__(self, loaded: Loaded | None) -> None:
+        self._loaded = loaded
         home = home_of(loaded.settings) if loaded else str(home_directory())
         self._rules = RuleSet(places=Places(home=os.path.realpath(home)))
         self._cwd = os.path.realpath(os.getcwd())  # noqa: PTH109 - a text, as every path here
@@ -76,8 +80,42 @@ class Judge:
         }
 
     def explain(self, command: str) -> tuple[str, ...]:
-        """The whole story, a line each."""
-        return explained(*self.decide(command))
+        """The whole story, a line each; with the grants of the database, if there is one, that are for these words."""
+        prepared, facts, decision = self.decide(command)
+        once = grants.told(prepared, facts, decision)
+        lines = [*explained(prepared, facts, decision), *([f"for a while: {once}"] if once else [])]
+        if self._loaded is None or not once:
+            return tuple(lines)
+        return (
+            *lines,
+            *(
+                _granted(self._loaded, one)
+                for one in self._runner.run(_live(self._loaded))
+                if grants.for_these_words(one, prepared)
+            ),
+        )
+
+
+def _granted(loaded: Loaded, grant: Grant) -> str:
+    until, who = loaded.clock.clock_text(grant.until_ms), loaded.people.name(grant.requester)
+    return (
+        f"grant #{grant.id}: runs without a question until {until} when {who} asks in {grant.address.session}, while its "
+        "directory, program and files are what they were"
+    )
+
+
+async def _live(loaded: Loaded) -> tuple[Grant, ...]:
+    """The grants that hold; none where there is no database that can be read."""
+    try:
+        office = await look(loaded)
+    except MtclawError:
+        return ()
+    try:
+        return await office.desk.grants.all()
+    except StorageError:
+        return ()
+    finally:
+        await office.close()
 
 
 def _with_both_hosts(prepared: Prepared, facts: Facts) -> Decision:

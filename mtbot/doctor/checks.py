@@ -17,6 +17,9 @@ class Status(StrEnum):
     FAIL = "FAIL"
 
 
+LONG_GRANT_MS = 4 * 3_600_000
+"""A yes that lasts longer than this is warned of."""
+
 SILENT_SECONDS = 120.0
 """A long poll is answered at least every minute, also when nobody said anything."""
 
@@ -85,7 +88,23 @@ def storage(found: Gathered) -> list[Row]:
         rows.append(Row("gateway", Status.INFO, f"running, pid {database.holder}"))
     if database.pending:
         rows.append(Row("questions", Status.INFO, f"{database.pending} open; `mtclaw approvals pending` shows them"))
+    if database.grants:
+        rows.append(_grants(found))
     return rows
+
+
+def _grants(found: Gathered) -> Row:
+    """What runs without a question now because a person said so; a long one is easily forgotten."""
+    loaded, grants = found.loaded, found.database.grants
+    last = max(grants, key=lambda grant: grant.until_ms)
+    holds = "1 grant holds" if len(grants) == 1 else f"{len(grants)} grants hold"
+    line = " ".join(last.command.split())
+    told = (
+        f"{holds}; the last to end is #{last.id} at {loaded.clock.clock_text(last.until_ms)}, for "
+        f"{loaded.people.name(last.requester)} in {last.address.session}, {last.uses} runs so far: "
+        f"{line if len(line) <= 80 else line[:79] + '…'}. `mtclaw grants list` shows all, `mtclaw grants revoke ID` ends one"
+    )
+    return Row("grants", Status.WARN if last.until_ms - last.given_ms > LONG_GRANT_MS else Status.INFO, told)
 
 
 def gateway(found: Gathered) -> list[Row]:

@@ -5,7 +5,7 @@ Every probe turns its failure into a value; none raises.
 
 import os
 import stat
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mtbot.bootstrap.account import account_for_commands, exposed
@@ -16,6 +16,7 @@ from mtbot.config.settings import Profile
 from mtbot.doctor.containment import ProfileHeld, held_here, profiles_held
 from mtbot.doctor.gateway import GatewayFound, ask_state
 from mtbot.domain.errors import ChannelError, ConfigError, MtclawError, ProviderError, StorageError
+from mtbot.domain.grant import Grant
 from mtbot.domain.ids import BotName
 from mtbot.domain.process import Containment
 
@@ -56,7 +57,7 @@ class ModelFound:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFound:
-    """The database: its state in words, and the record in it. ``fault`` empty: usable. ``absent``: not made yet."""
+    """The database: its state in words, the record in it, the ``grants`` that hold. ``fault`` empty: usable. ``absent``: not made yet."""
 
     label: str
     absent: bool = False
@@ -64,6 +65,7 @@ class DatabaseFound:
     chain_fault: str = ""
     events: int = 0
     pending: int = 0
+    grants: tuple[Grant, ...] = ()
     holder: str | None = None
 
 
@@ -188,8 +190,10 @@ async def _database(loaded: Loaded) -> DatabaseFound:
     try:
         report = await office.stores.trail.verify()
         pending = await office.stores.consents.pending()
+        grants = await office.desk.grants.all()
         fault = "" if report.fault is None else str(report.fault)
-        return DatabaseFound(place.label, chain_fault=fault, events=report.events, pending=len(pending), holder=holder)
+        found = DatabaseFound(place.label, chain_fault=fault, events=report.events, grants=grants, holder=holder)
+        return replace(found, pending=len(pending))
     except MtclawError as error:
         return DatabaseFound(place.label, fault=str(error), holder=holder)
     finally:

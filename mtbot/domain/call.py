@@ -189,7 +189,8 @@ class Facts:
     ``directory`` (empty: none; None: could not be read). ``programs`` maps a command word to the file that would run.
     ``operand_digests`` maps script operands to the SHA-256 of their content; ``unbound`` names programs whose input
     cannot be fixed so (make, npm). ``account`` is the user that it runs as, where that is not the gateway's own.
-    ``named_urls`` are the addresses that a person wrote in this turn. ``grants`` hold now for whoever asks here.
+    ``contents`` maps words of a command that could be granted to the SHA-256 of the file there, MISSING or another word in
+    parentheses. ``named_urls`` are the addresses that a person wrote in this turn. ``grants`` hold now for whoever asks here.
     """
 
     cwd: str = "/"
@@ -210,6 +211,11 @@ class Facts:
     unbound: tuple[str, ...] = ()
     named_urls: tuple[str, ...] = ()
     grants: tuple[Grant, ...] = ()
+    contents: Mapping[str, str] = field(default_factory=dict)
+
+
+MISSING = "(missing)"
+"""Stands in place of a digest where there is no file."""
 
 
 class Verdict(StrEnum):

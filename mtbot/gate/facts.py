@@ -7,7 +7,7 @@ judges.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from mtbot.domain.call import UNCONTAINED, Below, Call, Decision, Facts, Target
+from mtbot.domain.call import MISSING, UNCONTAINED, Below, Call, Decision, Facts, Target, TargetKind
 from mtbot.domain.grant import Grant
 from mtbot.domain.ports import World
 from mtbot.domain.process import CONTAINED, HOST
@@ -105,7 +105,19 @@ class FactFinder:
             unbound=wants.unbound,
             named_urls=tuple(named_urls),
             grants=await self._grants(call, prepared) if attended and not tainted else (),
+            contents=await self._contents(prepared, directory) if attended and not tainted else {},
         )
+
+    async def _contents(self, prepared: Prepared, directory: str) -> dict[str, str]:
+        """What lies at the words that a grant would be bound to; nothing where none can be given."""
+        found: dict[str, str] = {}
+        for word in prepared.wants.contents if prepared.rules.grant_minutes else ():
+            target = await self._world.resolve(word, directory)
+            if target.kind is TargetKind.MISSING:
+                found[word] = MISSING
+            else:
+                found[word] = str(await self._world.digest(target.path) or "(unreadable)")
+        return found
 
     async def _grants(self, call: Call, prepared: Prepared) -> tuple[Grant, ...]:
         if self._standing is None or not prepared.wants.grant or not prepared.rules.grant_minutes:

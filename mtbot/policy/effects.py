@@ -17,6 +17,9 @@ from mtbot.policy.unwrap_code import STDIN_FILES, shell_words
 MAX_SCRIPTS = 16
 """Script operands that are bound by content; a command with more of them says that the rest is not."""
 
+MAX_CONTENTS = 16
+"""Operands that a grant is bound to by content; a command that names more files is asked about each time."""
+
 _MAX_NAMED = 4
 MAX_WORDS = 256
 """Words of a command that are looked up when the owner has denied paths."""
@@ -45,7 +48,7 @@ class Wants:
     """The look-ups that the decision needs (see ``Facts`` for what each becomes).
 
     ``cut``: the owner's denied paths or commands call for more look-ups than one call gets. ``grant``: by its shape it is
-    a command that a person could allow for some minutes.
+    a command that a person could allow for some minutes, and ``contents`` are the words whose files that would be bound to.
     """
 
     directory: str | None = None
@@ -57,6 +60,7 @@ class Wants:
     unbound: tuple[str, ...] = ()
     cut: bool = False
     grant: bool = False
+    contents: tuple[str, ...] = ()
     targets: tuple[PathWant, ...] = ()
 
 
@@ -129,13 +133,16 @@ def _for_a_grant(wants: Wants, literal: Literal) -> Wants:
     paths = None if command is None else grant_words.paths_in(command.argv)
     if paths is None:
         return wants
+    assert command is not None, "only a command has paths"
     looks = allow.wanted(literal, grant_words.READERS)
+    own = "/" in command.argv[0]
     return replace(
         wants,
         paths=tuple(dict.fromkeys((*wants.paths, *paths, *looks.paths))),
         trees=tuple(dict.fromkeys((*wants.trees, *looks.trees))),
         repository=wants.repository or looks.repository,
         grant=True,
+        contents=tuple(path for path in paths if path != command.argv[0])[:MAX_CONTENTS] if own else (),
     )
 
 

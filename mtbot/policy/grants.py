@@ -1,15 +1,18 @@
 """Which commands a person may allow for some minutes, and whether such a grant covers a call. Pure.
 
 A grant is for the exact words of one simple command, at one place, for one person, with everything looked up that
-decides what it does. It is never for what could do something else the next time: shells, interpreters, wrappers, what
-runs files of its directory, what sends data out, what acts outside the workspace. Nor does it touch what asks in every
-mode: softened rules, root, sensitive paths, turns that read text from outside, places where nobody is.
+decides what it does. It is only for what does the same the next time: programs that are known to look only, or to obey
+nothing but their words, and a script or program of the owner's own, bound by its content and by that of every file of the
+workspace that its words name. A program that nobody knows may read there what to do (gcc @file, pandoc --filter, tar -I),
+and what it reads could be another thing by then. Nor does a grant touch what asks in every mode: softened rules, root,
+sensitive paths, turns that read text from outside, places where nobody is.
 """
 
 import hashlib
 import json
+from dataclasses import replace
 
-from mtbot.domain.call import Below, Call, Decision, Facts, Stage, Verdict
+from mtbot.domain.call import MISSING, Below, Call, Decision, Facts, Stage, Verdict
 from mtbot.domain.grant import MINUTE_MS, Grant
 from mtbot.domain.ids import Digest
 from mtbot.domain.record import Offer
@@ -17,7 +20,7 @@ from mtbot.policy import allow, grant_words, never, sensitive
 from mtbot.policy.classify import NETWORK, WRITES
 from mtbot.policy.effects import Prepared
 from mtbot.policy.grant_words import READERS
-from mtbot.policy.lexer import LexedCommand, Literal
+from mtbot.policy.lexer import LexedCommand, Literal, lex
 from mtbot.policy.people import People, Say
 from mtbot.policy.ruleset import RootAccess
 from mtbot.policy.words import words
@@ -25,27 +28,11 @@ from mtbot.policy.words import words
 FILE_WRITERS = words("rm rmdir mv cp ln dd tee truncate touch mkdir chmod")
 """Of the programs that change something, those that act on nothing but the paths they are given."""
 
-SENDERS = words("""aria2c axel lftp tftp lynx links elinks w3m curlie httpie openssl mosquitto_pub mosquitto_sub kcat swaks
-smbclient s3cmd s5cmd mc wormhole croc ntfy apprise logger wall write lp lpr ipfs drill dog vault op bw pass gpg heroku flyctl
-doctl vercel netlify wrangler firebase ansible-console irssi weechat signal-cli telegram-cli tailscale cloudflared ngrok yt-dlp youtube-dl gallery-dl
-chromium chromium-browser google-chrome firefox wkhtmltopdf websocat wscat grpcurl ab hey siege vegeta wrk iperf iperf3 ttyd
-gotty syncthing transmission-cli getmail fetchmail offlineimap mbsync exim claude codex gemini llm ollama""")
-"""More programs that send data elsewhere, or hand out secrets; beside those that the classifier cannot let run."""
+KNOWN = FILE_WRITERS | {"systemctl"}
+"""Programs that obey their words alone, beside those that are known to look only: no file tells them what else to do."""
 
-UNPACKERS = words("""cpio pax ar bsdtar unrar unar dpkg dpkg-deb rpm alien zip split csplit install parallel gzip gunzip bzip2 xz
-zstd lz4 pigz""")
-"""Programs whose input says what they write, or which start what an option names."""
-
-HOST = words("""hostnamectl timedatectl localectl loginctl nmcli ufw firewall-cmd iptables-restore ip6tables nft wg wg-quick groupadd
-groupmod groupdel userdel adduser deluser addgroup delgroup gpasswd chpasswd chsh chfn vipw visudo insmod rmmod depmod mkswap
-parted fdisk sfdisk sgdisk cfdisk partprobe losetup lvcreate lvremove lvextend lvreduce vgcreate vgremove pvcreate pvremove
-zpool zfs btrfs mdadm cryptsetup dmsetup blkdiscard hdparm nvme smartctl udevadm setcap setenforce semanage restorecon grub-install
-update-grub update-initramfs efibootmgr update-alternatives update-rc.d chkconfig rc-service rc-update initctl telinit
-logrotate virsh lxc lxd incus machinectl supervisorctl monit nginx httpd apachectl lighttpd haproxy caddy traefik
-mosquitto telegraf vector fluentd logstash date hwclock ntpdate chronyc fsck e2fsck xfs_repair tune2fs resize2fs tc ethtool
-arp ipcrm login invoke-rc.d sv dbus-send busctl gdbus qdbus gsettings dconf xdg-open gio kde-open defaults launchctl
-certbot bpftrace stap dtrace qemu-system-x86_64 qemu-img""")
-"""Programs that change the host itself, outside the workspace."""
+INSTALLED = ("/usr/", "/bin/", "/sbin/", "/lib", "/snap/", "/nix/")
+"""Where the system puts programs; one from there is judged by its name, whether it is named by its path or not."""
 
 _HEX = 64
 """Characters of a SHA-256; anything else in its place says that there is none."""
@@ -72,6 +59,29 @@ def covering(prepared: Prepared, facts: Facts) -> Grant | None:
     return next((grant for grant in facts.grants if grant.binding == wanted), None)
 
 
+def for_these_words(grant: Grant, prepared: Prepared) -> bool:
+    """Whether a grant is for the words of this call; whether it covers it depends on place, person and files, too."""
+    command = grant_words.single(prepared.literal)
+    granted = lex(grant.command)
+    if command is None or not isinstance(granted, Literal):
+        return False
+    return [(one.argv, one.redirects) for one in granted.commands] == [(command.argv, command.redirects)]
+
+
+def told(prepared: Prepared, facts: Facts, decision: Decision) -> str:
+    """Whether a question about this call could be answered for a while, in words; empty where none is asked."""
+    if decision.verdict not in (Verdict.ASK, Verdict.CLASSIFY):
+        return ""
+    asked = replace(decision, verdict=Verdict.ASK)
+    offered = offer(prepared, facts, asked)
+    if offered is not None:
+        return f"a person can allow exactly this for {offered.ms // MINUTE_MS} min"
+    why = obstacle(prepared, facts) or "what asks for this reason asks every time"
+    if not prepared.rules.grant_minutes:
+        why = "tools.exec.grant_minutes is 0"
+    return f"a person can only approve it once: {why}"
+
+
 def holds(grant: Grant, people: People, now_ms: int, minutes: int) -> bool:
     """Whether a grant still holds under the configuration of this moment.
 
@@ -96,7 +106,7 @@ def binding(prepared: Prepared, facts: Facts) -> Digest:
     call: Call = prepared.call
     address = call.address
     bound = {
-        "v": 1,
+        "v": 2,
         "surface": address.surface,
         "bot": address.bot,
         "chat": address.chat,
@@ -114,6 +124,7 @@ def binding(prepared: Prepared, facts: Facts) -> Digest:
         "profile": facts.profile,
         "programs": sorted(facts.programs.items()),
         "operands": sorted(facts.operand_digests.items()),
+        "contents": sorted(facts.contents.items()),
         "resolved": sorted(facts.resolved.items()),
     }
     text = json.dumps(bound, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
@@ -144,14 +155,14 @@ def _program_obstacle(argv: tuple[str, ...], facts: Facts) -> str | None:
     name = never.base_name(argv[0])
     if facts.unbound:
         return f"the content of what {facts.unbound[0]} runs cannot be fixed"
-    if name in NETWORK or name in SENDERS:
+    if name in NETWORK:
         return f"{name} can send data out"
     if name == "systemctl":
         plain = len(argv) > 2 and argv[1] in SERVICE_VERBS and not any(word.startswith("-") for word in argv[2:])
         return None if plain else "of systemctl only starting and restarting named units can be granted"
     if name == "cp" and any(word.startswith("-") for word in argv[1:]):
         return "of cp only plain copies can be granted, because a link in a tree leads anywhere"
-    if name in HOST or name in UNPACKERS or name in WRITES - FILE_WRITERS:
+    if name in WRITES - FILE_WRITERS:
         return f"{name} can change things outside the workspace"
     if "/" not in argv[0] and not facts.programs.get(argv[0], "").startswith("/"):
         return f"{argv[0]} is no program that was found"
@@ -175,9 +186,16 @@ def _words_obstacle(prepared: Prepared, facts: Facts, command: LexedCommand) -> 
     reads = _reads(prepared, facts)
     if reads is not None:
         return reads or None
+    own = found.get(program) is not None and not str(found[program]).startswith(INSTALLED)
+    if not own and never.base_name(program) not in KNOWN:
+        return f"{program} may obey files whose content can change, so a yes to its words would not fix what it does"
     for word, path in found.items():
-        if path is not None and word != program and path != "/dev/null" and not _writable(prepared, path):
+        if path is None or word == program or path == "/dev/null":
+            continue
+        if not _writable(prepared, path):
             return f"{path} is outside the workspace, and whether it would be written cannot be told"
+        if own and facts.contents.get(word) != MISSING and len(facts.contents.get(word, "")) != _HEX:
+            return f"the content of {path} cannot be fixed"
     return None
 
 

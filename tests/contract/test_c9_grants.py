@@ -116,6 +116,10 @@ NEVER = (
     "tar xf line",
     "crontab -l",
     "rm -r old",
+    "gzip -k line",
+    "sort -o line line",
+    "gcc @line",
+    "/usr/bin/env -S touch a",
     "touch sk-test-0123456789abcdef0123456789",
 )
 """Shells, interpreters, wrappers, senders, writes outside, what is sensitive, what is not plain; a rule that was softened
@@ -144,6 +148,29 @@ async def test_what_could_do_something_else_the_next_time_is_never_granted(tmp_p
         assert sorted(stage.workspace.iterdir()) == before
         assert await stage.engine.office.desk.grants.all() == ()
         assert await started(stage) == []
+
+
+async def test_a_script_of_the_owner_is_bound_with_the_files_it_is_given(tmp_path: Path) -> None:
+    """Where the model cannot write it; another content of a file that the words name is another question."""
+    script = tmp_path / "add.sh"
+    script.write_text('#!/bin/sh\ncat "$1" >> sentinel\n')
+    script.chmod(0o755)
+    command = f"{script} line"
+    async with open_stage(tmp_path, turns(command, command, command)) as stage:
+        lay(stage)
+        await grant(stage)
+        await say_it(stage)
+        await stage.telegram.shown(CHIEF.id, "Turn 2 is over.", timeout=20)
+        assert runs(stage) == 2
+        (stage.workspace / "line").write_text("other\n")
+        await asks(stage)
+        assert runs(stage) == 2
+        assert len(await started(stage)) == 2
+        said = await stage.cli("policy", "explain", command)
+        assert "for a while: a person can allow exactly this for 15 min" in said.out
+        assert "runs without a question until" in said.out
+        doctor = await stage.cli("doctor", "--offline")
+        assert "1 grant holds; the last to end is #" in doctor.out
 
 
 async def test_zero_minutes_offer_nothing(tmp_path: Path) -> None:

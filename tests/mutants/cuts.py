@@ -219,10 +219,12 @@ CUTS: tuple[Cut, ...] = (
     _grants("text from outside", "if facts.tainted:", "if False:"),
     _grants("one command", "or _seen(prepared) != [command.argv]:", "or False:"),
     _grants("fixed content", "if facts.unbound:", "if False:"),
-    _grants("senders", "if name in NETWORK or name in SENDERS:", "if False:"),
-    _grants(
-        "what changes the host", "if name in HOST or name in UNPACKERS or name in WRITES - FILE_WRITERS:", "if False:"
-    ),
+    _grants("senders", "if name in NETWORK:", "if False:"),
+    _grants("what changes the host", "if name in WRITES - FILE_WRITERS:", "if False:"),
+    _grants("programs that nobody knows", "if not own and never.base_name(program) not in KNOWN:", "if False:"),
+    _grants("installed programs by their path", "and not str(found[program]).startswith(INSTALLED)", ""),
+    _grants("files that cannot be fixed", "if own and facts.contents.get(word) != MISSING and", "if False and"),
+    _grants("content of operands", '        "contents": sorted(facts.contents.items()),\n', ""),
     _grants("sensitive paths", "elif sensitive.is_sensitive(path, rules.places) or", "elif"),
     _grants("outside the workspace", 'path != "/dev/null" and not _writable(prepared, path):', "False:"),
     _grants("scripts of the workspace", "    if _writable(prepared, path):", "    if False:"),

@@ -35,6 +35,8 @@ def looked(command: str, rules: RuleSet = RULES, **changes: object) -> tuple[Pre
     prepared = prepared_of(command, rules)
     programs = {word: f"/usr/bin/{word}" for word in prepared.wants.programs}
     facts = facts_of(prepared, **{"programs": programs, **changes})
+    if "contents" not in changes:
+        facts = replace(facts, contents=dict.fromkeys(prepared.wants.contents, HEX))
     if facts.operand_digests == {} and "operand_digests" not in changes:
         facts = replace(facts, operand_digests={facts.resolved.get(word, word): HEX for word in prepared.wants.scripts})
     return prepared, facts
@@ -53,10 +55,12 @@ def why_not(command: str, rules: RuleSet = RULES, **changes: object) -> str | No
         "cp a b",
         "rm a",
         "dd if=a of=b",
-        "some-program a --x=b -oc 2>&1",
-        "some-program a >/dev/null",
-        "some-program /dev/null",
+        "touch a 2>&1",
+        "dd if=a of=/dev/null >/dev/null",
+        "/usr/bin/touch a",
         "/srv/deploy.sh now",
+        "/srv/deploy.sh a --x=b -oc 2>&1",
+        "/srv/deploy.sh /dev/null",
         "systemctl restart jellyfin",
         "cat /etc/hosts",
         "df -h",
@@ -77,22 +81,30 @@ def test_what_may_be_granted(command: str) -> None:
         ("bash x", "only one plain command"),
         ("touch a; touch b", "only one plain command"),
         ("curl http://x/", "curl can send data out"),
-        ("openssl s_client", "openssl can send data out"),
+        ("openssl s_client", "openssl may obey files whose content can change"),
+        ("gcc -o x x.c", "gcc may obey files"),
+        ("gcc @options", "gcc may obey files"),
+        ("pandoc --filter=f a.md", "pandoc may obey files"),
+        ("ffmpeg -i a b", "ffmpeg may obey files"),
+        ("some-program", "some-program may obey files"),
+        ("/usr/bin/gcc @options", "/usr/bin/gcc may obey files"),
+        ("/usr/local/bin/some-program a", "/usr/local/bin/some-program may obey files"),
+        ("/usr/bin/cat a", "/usr/bin/cat may obey files"),
         ("systemctl stop x", "of systemctl only starting and restarting"),
         ("systemctl restart", "of systemctl only starting and restarting"),
         ("systemctl restart --user x", "of systemctl only starting and restarting"),
         ("cp -r a b", "of cp only plain copies"),
-        ("zpool scrub tank", "zpool can change things outside the workspace"),
+        ("zpool scrub tank", "zpool may obey files"),
         ("tar xf a", "tar can change things outside the workspace"),
         ("unzip a", "unzip can change things outside the workspace"),
         ("split a", "split can change things outside the workspace"),
         ("touch /etc/x", "/etc/x is outside the workspace"),
         ("touch /srv/data/x", "/srv/data/x is outside the workspace"),
-        ("some-program -o/etc/x", "/etc/x is outside the workspace"),
+        ("/srv/deploy.sh -o/etc/x", "/etc/x is outside the workspace"),
         ("touch /home/mtclaw/.ssh/id_rsa", "/home/mtclaw/.ssh/id_rsa is sensitive"),
-        ("some-program .env", "/srv/work/.env is sensitive"),
+        ("/srv/deploy.sh .env", "/srv/work/.env is sensitive"),
         ("touch .git", "/srv/work/.git is sensitive"),
-        ("some-program /home/mtclaw", "something sensitive lies below /home/mtclaw"),
+        ("/srv/deploy.sh /home/mtclaw", "something sensitive lies below /home/mtclaw"),
         ("/srv/work/deploy.sh", "/srv/work/deploy.sh lies where files can be written"),
         ("/opt/bin/bash x", "only one plain command"),
         ("touch 'a=~/b'", "only one plain command"),
@@ -101,9 +113,9 @@ def test_what_may_be_granted(command: str) -> None:
         ("grep -r x sub", "what lies below"),
         ("gunicorn app:app", "only one plain command"),
         ("latexmk a", "only one plain command"),
-        ("nginx -c a", "nginx can change things outside the workspace"),
-        ("dbus-send a", "dbus-send can change things outside the workspace"),
-        ("yt-dlp x", "yt-dlp can send data out"),
+        ("nginx -c a", "nginx may obey files"),
+        ("dbus-send a", "dbus-send may obey files"),
+        ("yt-dlp x", "yt-dlp may obey files"),
     ],
 )
 def test_what_may_not(command: str, reason: str) -> None:
