@@ -18,7 +18,7 @@ def upgrade() -> None:
     op.create_index(
         "ix_exec_audit_chat_proposed",
         "exec_audit",
-        ["chat", "seq"],
+        ["chat", "kind", "seq"],
         unique=False,
         sqlite_where=sa.text("kind = 'proposed'"),
         postgresql_where=sa.text("kind = 'proposed'"),

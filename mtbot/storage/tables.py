@@ -219,8 +219,10 @@ class EventRow(Base, table=True):
         Index("ix_exec_audit_kind", "kind", "seq"),
         Index("ix_exec_audit_session_kind", "session", "kind", "seq"),
         Index(
+            # the kind is in it although it is always the same: two columns that fit are what SQLite prefers to one
             "ix_exec_audit_chat_proposed",
             "chat",
+            "kind",
             "seq",
             sqlite_where=text("kind = 'proposed'"),
             postgresql_where=text("kind = 'proposed'"),
