@@ -22,6 +22,7 @@ from mtbot.domain.ports import Names, Provider
 from mtbot.domain.record import Approval, ApprovalState, Via
 from mtbot.domain.turn import Address, Failed, Message, Parked, Reply, Role, ToolCall, TurnEnd, TurnState, surface
 from mtbot.gate.gate import CallStopped, Done, Waiting
+from mtbot.redaction.display import shows
 
 _T = TypeVar("_T")
 
@@ -255,7 +256,7 @@ def _final(answer: ModelAnswer) -> str | None:
         return f"The model declined: {answer.refusal}"
     if answer.finish is Finish.FILTERED:
         return "The provider's content filter stopped the answer."
-    text = answer.text.strip()
+    text = answer.text.strip() if shows(answer.text) else ""
     if answer.finish is Finish.LENGTH:
         cut = "The answer was cut off at the model's length limit"
         return f"{text}\n\n({cut}.)" if text else f"{cut} before it said anything."

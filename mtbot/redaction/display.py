@@ -48,6 +48,11 @@ def hidden(text: str) -> int:
     return _revealed(text)[1]
 
 
+def shows(text: str) -> bool:
+    """Whether a reader would see anything of `text`."""
+    return not all(char == _EMOJI_STYLE or _is_unseen(char) for char in text)
+
+
 def terminal_safe(text: str, *, table: bool) -> str:
     """`text` without anything that moves, colours or reorders a terminal; with `table` also on one line.
 

@@ -79,9 +79,10 @@ class TestAnswers:
         assert (end.text, end.state.step, end.state.spent) == ("It runs.", 2, TOKENS + TOKENS)
         assert here.model.asked[0] == here.model.asked[1]
 
-    async def test_silence_is_told_and_not_asked_for_ever(self) -> None:
-        """Twice is enough."""
-        here = scene(says(""), says(""))
+    @pytest.mark.parametrize("nothing", ["", " \n\t", "\u200b", "\u2800 \u3164", "\ufeff\u00ad\ufe0f"])
+    async def test_silence_is_told_and_not_asked_for_ever(self, nothing: str) -> None:
+        """Twice is enough; characters of which nobody sees anything are silence too."""
+        here = scene(says(nothing), says(nothing))
         end = await here.advance(begun())
         assert isinstance(end, Reply)
         assert end.text == EMPTY

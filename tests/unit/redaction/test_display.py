@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtbot.redaction.display import display, hidden, terminal_safe
+from mtbot.redaction.display import display, hidden, shows, terminal_safe
 
 SYNTAX = ";&|$()<>`\n"
 
@@ -82,3 +82,11 @@ def test_a_terminal_gets_no_orders(text: str, running: str, table: str) -> None:
     """Stored text that moves the cursor, fills the clipboard or breaks a row is shown as characters."""
     assert terminal_safe(text, table=False) == running
     assert terminal_safe(text, table=True) == table
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "\u200b", "\u2800\u3164", "\u00ad\ufe0f"])
+def test_text_of_which_nothing_shows_is_known(text: str) -> None:
+    """With one letter more something does."""
+    assert not shows(text)
+    assert shows(f"{text}a")
+    assert shows(f"\u2764{text}")
