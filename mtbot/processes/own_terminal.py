@@ -66,6 +66,7 @@ class TerminalChildren:
     def __init__(self, screen: int) -> None:
         self._screen = screen
         self._process: subprocess.Popen[bytes] | None = None
+        self._asked: signal.Signals | None = None
 
     async def run(self, request: ChildRequest, on_output: Callable[[bytes], None] | None = None) -> ChildEnd:
         """Run to the end, in the foreground of the terminal that this process has. Containment is refused."""
@@ -73,6 +74,7 @@ class TerminalChildren:
         if request.profile != HOST:
             return _not_started("a command that a person runs cannot be contained")
         loop = asyncio.get_running_loop()
+        self._asked = None
         for number in _LEFT_TO_IT:  # the terminal sends them to the command, too, which decides what they mean
             loop.add_signal_handler(number, _nothing)
         for number in _PASSED_ON:
@@ -89,6 +91,7 @@ class TerminalChildren:
         return self._pass_on(signal.SIGTERM)
 
     def _pass_on(self, number: signal.Signals) -> bool:
+        self._asked = number  # before the look, so that one of the two threads sees what the other one did
         if self._process is None:
             return False
         with contextlib.suppress(OSError):
@@ -110,6 +113,8 @@ class TerminalChildren:
             finally:
                 os.close(writing)
             self._process = process
+            if self._asked is not None:
+                self._pass_on(self._asked)
             with contextlib.closing(os.fdopen(reading, "rb", buffering=0)):
                 left = self._show(process, reading, kept)
         return _ended(process.returncode, round((time.monotonic() - began) * 1000), kept.output(), left=left)

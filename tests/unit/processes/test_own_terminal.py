@@ -1,8 +1,11 @@
 """A command in somebody's own terminal: a real pseudo-terminal, real processes, and nobody who only looks like a person."""
 
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,6 +99,24 @@ async def test_it_is_asked_to_end_when_it_is_stopped(screen: int) -> None:
     end = await children.run(request("kill -TERM $PPID; exec sleep 600"))
     assert (end.status, end.exit_code) == (ChildStatus.SIGNALED, None)
     assert await children.stop("c1") is True
+
+
+async def test_a_signal_is_not_lost_while_the_command_starts(screen: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes when the process is there and nobody here has its number yet; one from before the run is none of it."""
+    children = TerminalChildren(screen)
+    popen = subprocess.Popen
+    early = [True]
+
+    def start(*words: Any, **named: Any) -> "subprocess.Popen[bytes]":
+        process = popen(*words, **named)
+        if early:
+            children._pass_on(signal.SIGTERM)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    assert (await children.run(request("exec sleep 600"))).status is ChildStatus.SIGNALED
+    early.clear()
+    assert (await children.run(request("true"))).exit_code == 0
 
 
 class TestWhoSitsThere:
