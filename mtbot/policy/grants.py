@@ -186,8 +186,10 @@ def _words_obstacle(prepared: Prepared, facts: Facts, command: LexedCommand) -> 
     reads = _reads(prepared, facts)
     if reads is not None:
         return reads or None
-    own = found.get(program) is not None and not str(found[program]).startswith(INSTALLED)
-    if not own and never.base_name(program) not in KNOWN:
+    # a path may be a link with another name
+    file = found.get(program) or program
+    own = "/" in program and not file.startswith(INSTALLED)
+    if not own and never.base_name(file) not in KNOWN:
         return f"{program} may obey files whose content can change, so a yes to its words would not fix what it does"
     for word, path in found.items():
         if path is None or word == program or path == "/dev/null":

@@ -14,7 +14,7 @@ GATE = ("tests/unit/gate", "tests/contract")
 DESK = ("tests/unit/approvals", "tests/contract")
 CONTROL = ("tests/unit/control",)
 JOBS = ("tests/unit/gate/test_jobs.py", "tests/unit/gateway/test_background.py")
-GRANTS = ("tests/unit/policy/test_grants.py",)
+GRANTS = ("tests/unit/policy/test_grants.py", "tests/unit/policy/test_grants_words.py")
 KEPT = ("tests/integration/storage/test_kept.py",)
 GRANT_USE = ("tests/integration/storage/test_grants.py",)
 
@@ -221,12 +221,12 @@ CUTS: tuple[Cut, ...] = (
     _grants("fixed content", "if facts.unbound:", "if False:"),
     _grants("senders", "if name in NETWORK:", "if False:"),
     _grants("what changes the host", "if name in WRITES - FILE_WRITERS:", "if False:"),
-    _grants("programs that nobody knows", "if not own and never.base_name(program) not in KNOWN:", "if False:"),
-    _grants("installed programs by their path", "and not str(found[program]).startswith(INSTALLED)", ""),
+    _grants("programs that nobody knows", "if not own and never.base_name(file) not in KNOWN:", "if False:"),
+    _grants("installed programs by their path", "and not file.startswith(INSTALLED)", ""),
     _grants("files that cannot be fixed", "if own and facts.contents.get(word) != MISSING and", "if False and"),
     _grants("content of operands", '        "contents": sorted(facts.contents.items()),\n', ""),
     _grants("sensitive paths", "elif sensitive.is_sensitive(path, rules.places) or", "elif"),
-    _grants("outside the workspace", 'path != "/dev/null" and not _writable(prepared, path):', "False:"),
+    _grants("outside the workspace", "        if not _writable(prepared, path):", "        if False:"),
     _grants("scripts of the workspace", "    if _writable(prepared, path):", "    if False:"),
     _grants("stage of the question", "or decision.stage not in (Stage.MODE, Stage.CLASSIFIER):", "or False:"),
     _grants("words as a list", '"argv": command.argv,', '"argv": " ".join(command.argv),'),

@@ -36,6 +36,16 @@ def test_what_of_them_cannot_be_bound_is_not_granted() -> None:
     assert why_not(many.rpartition(" ")[0]) is None
 
 
+def test_a_link_is_judged_by_where_it_leads() -> None:
+    """Its own name says nothing."""
+    leads = {"/srv/touch": "/usr/bin/gcc", "a": "/srv/work/a"}
+    said = why_not("/srv/touch a", resolved=leads, operand_digests={"/usr/bin/gcc": HEX})
+    assert said is not None
+    assert said.startswith("/srv/touch may obey files")
+    leads = {"/srv/x": "/usr/bin/touch", "a": "/srv/work/a"}
+    assert why_not("/srv/x a", resolved=leads, operand_digests={"/usr/bin/touch": HEX}) is None
+
+
 def test_what_obeys_its_words_alone_is_bound_to_no_content() -> None:
     """What it writes changes with every run."""
     assert looked("dd if=a of=b")[0].wants.contents == ()
