@@ -119,19 +119,25 @@ class Came(Enum):
     NOT = "not"
 
 
+def _wait_after(error: ChannelError) -> float | None:
+    """Seconds after which it may be sent again; None where that is of no use, or it may have arrived."""
+    if isinstance(error, Throttled):
+        return min(error.retry_after, 60.0)
+    return LATER_PART_PAUSE if isinstance(error, Unreachable) or error.status >= 500 else None
+
+
 async def _tried(send: Callable[[], Awaitable[object]]) -> Came:
     """Send something that comes after the first part; again while it was not sent for certain and may be soon."""
     for _ in range(LATER_PART_TRIES):
         try:
             await send()
-        except Throttled as error:
-            await asyncio.sleep(min(error.retry_after, 60.0))
         except Ambiguous:
             return Came.PERHAPS
         except ChannelError as error:
-            if error.status < 500 and not isinstance(error, Unreachable):
+            wait = _wait_after(error)
+            if wait is None:
                 break
-            await asyncio.sleep(LATER_PART_PAUSE)
+            await asyncio.sleep(wait)
         else:
             return Came.YES
     return Came.NOT
@@ -233,9 +239,20 @@ class TelegramWay:
         return sent.message_id
 
     async def _card(self, item: OutboxItem, card: Card) -> int:
-        if card.attachment is not None:
-            await self._document(item, str(card.attachment))
-        return await self._send(item, card_part(card), quote=item.quote, buttons=keyboard(card.choices))
+        send = partial(self._send, item, card_part(card), quote=item.quote, buttons=keyboard(card.choices))
+        if card.attachment is None:
+            return await send()
+        await self._document(item, str(card.attachment))
+        # the file is there: if the whole item were sent anew, it would come twice
+        for _ in range(LATER_PART_TRIES - 1):
+            try:
+                return await send()
+            except ChannelError as error:
+                wait = _wait_after(error)
+                if wait is None:
+                    raise
+                await asyncio.sleep(wait)
+        return await send()
 
     async def _document(self, item: OutboxItem, text: str) -> None:
         """The whole text as a file; its name begins with its own SHA-256."""

@@ -195,6 +195,25 @@ async def test_everything_stays_in_its_topic(line: Line) -> None:
     assert {call.method for call in sent} == {"sendMessage", "sendDocument"}
 
 
+@pytest.mark.parametrize("fault", [faults.too_many(0), faults.bad_gateway()], ids=["limit", "502"])
+async def test_a_question_with_a_file_brings_it_once(line: Line, fault: Fault) -> None:
+    """What holds up the question behind its file does not bring the file again."""
+    long = Card(CardKind.QUESTION, SAFE("Run this?"), SAFE("see the file"), (), attachment=SAFE("ls " * 2000))
+    line.steps.before_second = lambda: line.telegram.fault("sendMessage", fault, times=2)
+    await line.way.deliver(OutboxItem(OutKind.CARD, HERE, card=long), None)
+    assert len(line.telegram.calls("sendDocument")) == 1
+    assert line.shown()[-1] == "Run this?\nsee the file"
+
+
+async def test_a_question_whose_file_stands_alone_is_reported(line: Line) -> None:
+    """Nobody can answer it, so whoever sends it has to know."""
+    long = Card(CardKind.QUESTION, SAFE("Run this?"), SAFE("see the file"), (), attachment=SAFE("ls " * 2000))
+    for fault, times in ((faults.status(400, "Bad Request: no"), 1), (faults.bad_gateway(), module.LATER_PART_TRIES)):
+        line.telegram.fault("sendMessage", fault, times=times)
+        with pytest.raises(ChannelError):
+            await line.way.deliver(OutboxItem(OutKind.CARD, HERE, card=long), None)
+
+
 async def test_a_late_answer_to_a_press_is_let_go(line: Line) -> None:
     """The server forgets a press after a few seconds."""
     line.telegram.set_query_lifetime(0)
