@@ -83,7 +83,7 @@ def _ask(api_base_url: str) -> Answers:
     base_url = _line("Address of the model server (OpenAI-compatible)", "https://api.openai.com/v1")
     key = _secret("API key", "OPENAI_API_KEY", "secrets/model", optional=True)
     model = _model(base_url, key.value)
-    workspace = _line("Directory the bot works in", "~/mtclaw-workspace")
+    workspace = _workspace()
     readonly = click.confirm(
         "Let harmless look-only commands (ls, git status, docker ps ...) run unasked?", default=True
     )
@@ -108,6 +108,16 @@ def _secret(what: str, env: str, file: str, *, optional: bool = False) -> Kept:
         if value or optional:
             return Kept(value, file=file if value else "")
         click.echo("It must not be empty.")
+    raise click.Abort
+
+
+def _workspace() -> str:
+    """A directory as the configuration takes it."""
+    for _ in range(TRIES):
+        text = _line("Directory the bot works in", "~/mtclaw-workspace")
+        if not text.startswith("~") or text == "~" or text.startswith("~/"):
+            return text
+        click.echo("Only ~/ (your own home) is understood.")
     raise click.Abort
 
 
@@ -185,13 +195,17 @@ def _key(name: str) -> str:
 
 def _write(path: Path, answers: Answers) -> None:
     """The secret files first, the configuration last and at once, so that a cut leaves nothing half made."""
+    from mtbot.bootstrap.system import home_directory
+
     directory = path.parent
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     for kept in (answers.key, answers.token):
         if kept.file:
             (directory / kept.file).parent.mkdir(exist_ok=True, mode=0o700)
             _private(directory / kept.file, kept.value + "\n")
-    workspace = Path(answers.workspace).expanduser()
+    text = answers.workspace
+    # as the configuration will read it: from its own directory on
+    workspace = home_directory() / text[2:] if text.startswith("~") else directory / text
     workspace.mkdir(parents=True, exist_ok=True, mode=0o750)
     _private(path, text_of(answers))
 

@@ -144,6 +144,27 @@ def test_several_people_make_it_ask_for_the_id(tmp_path: Path) -> None:
     assert settings.channels.telegram.bots["main"].allow_from == (1001,)
 
 
+@pytest.mark.parametrize(("typed_in", "made"), [("ws", "place/ws"), ("~/ws", "home/ws"), ("../ws", "ws")])
+def test_the_workspace_is_made_where_the_configuration_looks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed_in: str, made: str
+) -> None:
+    """From its own directory or the home on, and not where the command happened to be typed."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(onboard, "CAPTURE_SECONDS", 0.2)
+    place, elsewhere = tmp_path / "place", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    with world() as outside:
+        answers = ("", "m", "y", "~nobody/ws", typed_in, "n", outside.telegram.token(), "0")
+        done = typed(place, outside, outside.model.base_url, *answers)
+    assert done.exit_code == 0, done.output
+    assert "Only ~/ (your own home) is understood." in done.output
+    settings = load_all(str(place / "config.yaml")).settings
+    assert Path(settings.base.agent.workspace) == tmp_path / made
+    assert (tmp_path / made).is_dir()
+    assert list(elsewhere.iterdir()) == []
+
+
 def test_who_wrote_before_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Telegram keeps messages for a day; whoever found the bot yesterday is not its owner today."""
     monkeypatch.setattr(onboard, "CAPTURE_SECONDS", 0.5)
