@@ -225,7 +225,7 @@ async def test_a_record_without_the_call_asks_the_model_and_says_so(tmp_path: Pa
 
 
 async def test_a_press_waits_for_the_question_that_is_open(tmp_path: Path) -> None:
-    """One open question in a conversation; the press comes next, and a stop drops it without losing the call."""
+    """One open question in a conversation; the press comes next."""
     steps: Sequence[Step] = (
         call("exec", {"command": ONCE}),
         call("exec", {"command": "echo other >> log"}),
@@ -244,6 +244,30 @@ async def test_a_press_waits_for_the_question_that_is_open(tmp_path: Path) -> No
         await stage.telegram.press(CHIEF, question.id, CHIEF.id)
         await stage.telegram.shown(CHIEF.id, "Logged.")
         assert log_of(stage) == "begun\nother\nbegun\n"
+
+
+async def test_a_stop_drops_a_press_that_waits_and_not_the_call(tmp_path: Path) -> None:
+    """Nothing was asked yet, so the button still does; a command that runs again can be stopped like any other."""
+    steps: Sequence[Step] = (
+        call("exec", {"command": "echo begun >> log; sleep 60"}),
+        call("exec", {"command": "echo other >> log"}),
+    )
+    async with open_stage(tmp_path, steps, start=False) as stage:
+        notice = await cut(stage)
+        await stage.telegram.say(CHIEF, None, "something else")
+        other = await stage.telegram.shown(CHIEF.id, "echo other")
+        assert (await pressed(stage, notice)).endswith("above; this comes next.")
+        await stage.telegram.say(CHIEF, None, "/stop")
+        await stage.telegram.wait_for(lambda sim: not sim.chat(CHIEF.id)[other.id - 1].labels)
+        assert await kept(stage) == [("kept", True)]
+        assert await pressed(stage, notice) == "Asking again."
+        question = await stage.telegram.shown(CHIEF.id, "sleep 60", after=other.id)
+        await stage.telegram.press(CHIEF, question.id, CHIEF.id)
+        await stage.telegram.wait_for(lambda _sim: log_of(stage) == "begun\nbegun\n", 20)
+        await stage.telegram.say(CHIEF, None, "/stop")
+        await stage.telegram.wait_for(lambda sim: "stopped" in sim.chat(CHIEF.id)[question.id - 1].text, 20)
+        assert await kept(stage) == [("asked", False)]
+        assert await starts(stage) == 2
 
 
 @pytest.mark.parametrize("word", ["again", "dismiss"])
