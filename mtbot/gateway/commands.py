@@ -188,9 +188,15 @@ class Commands:
         _, kept = await self._deny_open(inbound, "a new conversation was begun")
         if kept:
             return Left(f"{_named(kept)} is open and not yours to turn down, so nothing was changed.")
+        again = f"Please try /{inbound.command} again."
         if not await self._lanes.settle(session, SETTLE_SECONDS):
-            again = f"Please try /{inbound.command} again."
             return Left(f"What was running did not end in time, so nothing was changed. {again}")
+        at_host = self._lanes.resting(session)
+        if at_host is not None and await _is_there(self._stores.consents, at_host):
+            # put away with its conversation, its result would find nobody
+            return Left(f"#{at_host} was approved at the host and has not ended, so nothing was changed. {again}")
+        if at_host is not None:
+            self._lanes.free(session, at_host)
         # what was given in a conversation ends with it, on record as far as whoever begins anew may end it
         await self._desk.grants.end_all(inbound.address, inbound.sender)
         stopped = " I stopped what was running." if halted.running else ""
@@ -335,3 +341,12 @@ async def _no_new(_inbound: Inbound) -> str:
 
 def _named(approvals: Sequence[ApprovalId]) -> str:
     return ", ".join(f"#{one}" for one in approvals)
+
+
+async def _is_there(consents: Consents, approval: ApprovalId) -> bool:
+    """Whether that request still exists. StorageError."""
+    try:
+        await consents.get(approval)
+    except NoSuchApproval:
+        return False
+    return True

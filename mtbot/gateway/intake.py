@@ -9,9 +9,7 @@ from dataclasses import dataclass, replace
 
 from mtbot.approvals.desk import Desk
 from mtbot.domain.chats import ChatChange
-from mtbot.domain.errors import (
-    StorageError,
-)
+from mtbot.domain.errors import NoSuchApproval, StorageError
 from mtbot.domain.ids import ApprovalId, SafeText
 from mtbot.domain.ports import Consents, Inbox, Outbox
 from mtbot.domain.record import (
@@ -170,8 +168,15 @@ class Intake:
         # CLOSED: the gateway stops; the row stays open and the next start takes it up
 
     async def _tell_waiting(self, inbound: Inbound, waiting: ApprovalId | None) -> None:
-        approval = await self._stores.consents.get(waiting) if waiting is not None else None
-        if approval is None or approval.state is not ApprovalState.PENDING:
+        if waiting is None:
+            return
+        try:
+            approval = await self._stores.consents.get(waiting)
+        except NoSuchApproval:
+            # its conversation was removed at the host, so nothing is to be waited for
+            self._lanes.free(inbound.address.session, waiting)
+            return
+        if approval.state is not ApprovalState.PENDING:
             return  # it was ruled on meanwhile, so the message is next without anybody's doing
         card = _waiting_card(approval, self._frame.masker.mask)
         await self._answers.put(

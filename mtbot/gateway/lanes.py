@@ -121,6 +121,21 @@ class Lanes:
         lane = self._lanes.get(session)
         return lane.rests_on if lane else None
 
+    def rests(self) -> tuple[tuple[SessionId, ApprovalId], ...]:
+        """Every session whose turn waits for a request, and that request."""
+        return tuple((name, lane.rests_on) for name, lane in self._lanes.items() if lane.rests_on is not None)
+
+    def free(self, session: SessionId, approval: ApprovalId) -> None:
+        """That request is gone, and the turn that waited for it: go on with what came behind it."""
+        lane = self._lanes.get(session)
+        if lane is None or lane.rests_on != approval or lane.worker is not None:
+            return
+        lane.rests_on = None
+        if self._more(lane) and not self._closed:
+            self._wake(session, lane)
+        elif not self._more(lane):
+            self._lanes.pop(session, None)
+
     def waits(self, session: SessionId, message: int) -> bool:
         """Whether that message of the session is queued and not begun with."""
         lane = self._lanes.get(session)

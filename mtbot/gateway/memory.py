@@ -110,6 +110,9 @@ class Recall:
 
     async def _due(self, state: TurnState, keeps: Keeps, past: Past) -> tuple[Sequence[TurnSize], Part | None]:
         """What is to be summed up, and the turns that it is a part of, as far as they were looked at."""
+        if not past.history:
+            # another conversation by now: nothing of it was too long yet
+            self._too_long.discard(state.session)
         reach, too_long = self._agent.reach(state.address), state.session in self._too_long
         if state.address.surface is SurfaceName.CRON or not (too_long or may_be_due(past.history, reach)):
             return (), None

@@ -203,6 +203,7 @@ class Recovery:
         await self._desk.write_owed()
         await self._desk.lapse_due()
         await self._free_cut_off()
+        await self._free_removed()
         for approval in await self._left.consents.resumable():
             if self.serves(approval.address):
                 self._lanes.resume(approval.address.session, approval.id)
@@ -214,6 +215,14 @@ class Recovery:
             await self.report()
             for approval in dead:
                 self._lanes.resume(approval.address.session, approval.id)
+
+    async def _free_removed(self) -> None:
+        """A request that is gone because its conversation was removed by another process: its lane waits for nothing."""
+        for session, approval in self._lanes.rests():
+            try:
+                await self._left.consents.get(approval)
+            except NoSuchApproval:
+                self._lanes.free(session, approval)
 
     async def unasked(self, approval: ApprovalId, why: str) -> None:
         """A question that nobody will see: close it, so that its turn goes on without it."""

@@ -278,6 +278,35 @@ async def test_a_run_whose_process_is_killed_is_told_as_cut_off(tmp_path: Path) 
         await stage.telegram.shown(CHIEF.id, "Again here.", timeout=15)
 
 
+@pytest.mark.parametrize("command", ["/new", "/forget", "/resume 1"])
+async def test_a_conversation_is_not_left_while_a_person_runs_its_command(tmp_path: Path, command: str) -> None:
+    """Its result would find nobody; when it has come, the conversation can be left, and the chat goes on."""
+    steps = [say("First."), call("exec", {"command": "sudo touch made"}), say("Updated."), say("Here.")]
+    async with house(tmp_path, steps) as stage:
+        await stage.telegram.say(CHIEF, None, "hello")
+        await stage.telegram.shown(CHIEF.id, "First.")
+        await stage.telegram.say(CHIEF, None, "/new")
+        await stage.telegram.shown(CHIEF.id, "A fresh start")
+        ident = await asked(stage)
+        async with host_run(stage, ident) as person:
+            await person.sees("Run it? [y/N]")
+            person.types("y\n")
+            await person.sees("password for the host:")
+            await stage.telegram.say(CHIEF, None, command)
+            shown = await stage.telegram.shown(CHIEF.id, "nothing was changed")
+            assert shown.text == (
+                f"#{ident} was approved at the host and has not ended, so nothing was changed. "
+                f"Please try {command.partition(' ')[0]} again."
+            )
+            person.types("letmein\n")
+            assert await person.ends() == 0
+        updated = await stage.telegram.shown(CHIEF.id, "Updated.", timeout=15)
+        await stage.telegram.say(CHIEF, None, command)
+        await stage.telegram.shown(CHIEF.id, "", after=updated.id)
+        await stage.telegram.say(CHIEF, None, "hello")
+        await stage.telegram.shown(CHIEF.id, "Here.")
+
+
 async def test_what_the_owner_listed_is_approved_by_the_owner_in_the_chat_once(tmp_path: Path) -> None:
     """Nobody else of the chat; and not by anybody for what is not listed."""
     steps = [call("exec", {"command": "sudo touch made"}), say("Made.")]

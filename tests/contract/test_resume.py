@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from mtbot.domain.call import UNTRUSTED
 from mtbot.domain.ids import BotName, CallId, ChatId, TurnId
 from mtbot.domain.ports import TurnFlush
@@ -128,3 +130,17 @@ async def test_without_room_new_deletes(tmp_path: Path) -> None:
         await stage.telegram.shown(CHIEF.id, "A fresh start: 2 messages forgotten. The record of what ran is kept.")
         await stage.telegram.say(CHIEF, None, "/resume")
         await stage.telegram.shown(CHIEF.id, "No earlier conversations here; /new puts one away.")
+
+
+@pytest.mark.parametrize("command", ["hello", "/new"])
+async def test_a_chat_goes_on_whose_conversation_was_removed_at_the_host(tmp_path: Path, command: str) -> None:
+    """Also where a question was open in it: nothing is left to be waited for."""
+    steps = [call("exec", {"command": "touch made"}), say("Here.")]
+    async with open_stage(tmp_path, steps) as stage:
+        await stage.telegram.say(CHIEF, None, "make it")
+        await stage.telegram.shown(CHIEF.id, "Run this on")
+        assert (await stage.cli("sessions", "rm", str(PLACE.session))).status == 0
+        await stage.telegram.say(CHIEF, None, command)
+        await stage.telegram.say(CHIEF, None, "go on" if command == "/new" else "/pending")
+        await stage.telegram.shown(CHIEF.id, "Here.", timeout=15)
+        assert not (stage.workspace / "made").exists()

@@ -276,3 +276,42 @@ async def test_drain_says_when_a_step_does_not_end() -> None:
     assert not await lanes.settle(ONE, 0.01)
     assert not await lanes.drain(0.01)
     stubborn.set()
+
+
+async def test_a_lane_whose_request_is_gone_is_freed() -> None:
+    """What came behind it is taken up; any other request leaves it closed, and so does a lane that is at work."""
+    steps = Steps()
+    lanes = Lanes(steps.step, 4)
+    lanes.free(ONE, A)
+    lanes.rest(ONE, A)
+    lanes.rest(TWO, B)
+    assert lanes.rests() == ((ONE, A), (TWO, B))
+    lanes.free(ONE, B)
+    behind = text("behind")
+    assert lanes.offer(ONE, behind) is Offered.KEPT
+    lanes.free(ONE, A)
+    await steps.until_begun(1)
+    lanes.free(TWO, B)
+    assert lanes.rests() == ()
+    lanes.rest(TWO, B)
+    lanes.resume(TWO, B)
+    lanes.free(TWO, B)
+    assert lanes.resting(TWO) == B
+    steps.gate.release()
+    steps.gate.release()
+    assert await lanes.settle(ONE, 5)
+    assert await lanes.settle(TWO, 5)
+    assert behind in steps.done
+    assert lanes.rests() == ()
+
+
+async def test_a_lane_is_not_freed_for_work_once_nothing_is_taken_in() -> None:
+    """The process ends."""
+    steps = Steps()
+    lanes = Lanes(steps.step, 4)
+    lanes.rest(ONE, A)
+    lanes.offer(ONE, text("behind"))
+    assert await lanes.drain(1)
+    lanes.free(ONE, A)
+    assert lanes.running == 0
+    assert steps.begun == []

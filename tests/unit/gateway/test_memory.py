@@ -248,6 +248,18 @@ async def test_a_model_that_finds_it_too_long_is_spared_that_next_time(office: O
     assert await here.said() == ["one", TOLD, "two", "three"]
 
 
+async def test_a_conversation_that_is_begun_anew_was_never_too_long(office: Office) -> None:
+    """What a model found of the one before it is no reason to sum up two short turns of this one."""
+    await grown(office, 3)
+    too_long = ProviderError(ProviderKind.CONTEXT, "too long")
+    here = small(office, too_long, says("one"), says("two"), says("three"), says("four"))
+    await here.turns.step(SESSION, inbound("now", 5))
+    await office.stores.archives.put_away(PRIVATE, 5)
+    for number in range(3):
+        await here.turns.step(SESSION, inbound("now", 6 + number))
+    assert await here.said() == ["one", "two", "three", "four"]
+
+
 async def test_a_thousand_turns_are_one_summary_and_a_few_turns(office: Office) -> None:
     """It never grows beyond its bounds, and each request is well formed."""
 
