@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from mtbot.domain.ids import SessionId
 from mtbot.domain.record import EventKind
 from mtbot.simulator.script import Step, call, say
 from mtbot.simulator.values import Message, Person
@@ -259,6 +260,8 @@ async def test_a_stop_drops_a_press_that_waits_and_not_the_call(tmp_path: Path) 
         assert (await pressed(stage, notice)).endswith("above; this comes next.")
         await stage.telegram.say(CHIEF, None, "/stop")
         await stage.telegram.wait_for(lambda sim: not sim.chat(CHIEF.id)[other.id - 1].labels)
+        await stage.telegram.shown(CHIEF.id, "denied.", after=other.id)
+        assert await stage.engine.lanes.settle(SessionId(f"telegram:main:{CHIEF.id}:0"), 10)
         assert await kept(stage) == [("kept", True)]
         assert await pressed(stage, notice) == "Asking again."
         question = await stage.telegram.shown(CHIEF.id, "sleep 60", after=other.id)
