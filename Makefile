@@ -56,7 +56,7 @@ check: .venv/dev.stamp .venv/package.stamp ## lint, types, layers, generated fil
 # pytest comes last, so that its summary is the last line that anybody reads. One worker more than CI has cores, because
 # many tests wait for processes.
 test: check ## check, then every test with the coverage floors: what CI runs
-	$(BIN)/python -m pytest -n 3 -rs -p tests.architecture.coverage_floor --cov --cov-report= $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal -rs -p tests.architecture.coverage_floor --cov --cov-report= $(PYTEST_ARGS)
 
 format: .venv/dev.stamp ## lay the code out and mend what the linter can mend
 	$(BIN)/ruff check --fix $(CODE) migrations
