@@ -185,14 +185,14 @@ async def _one_turn(engine: Engine, address: Address, inbound: Inbound) -> int:
     return 128 + interrupted[0] if interrupted else status
 
 
-class Terminated(Exception):
-    """SIGTERM came; what ran was stopped and is on record."""
+class Interrupted(Exception):
+    """A signal came; what ran was stopped and is on record. Its argument is the signal's number."""
 
 
 async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver: bool, ephemeral: bool) -> str:
     """Run one job now; what it said. ConfigError for an unknown job, StateError while a gateway holds its session.
 
-    Ctrl-C and SIGTERM stop it in order; after the latter it raises Terminated.
+    Ctrl-C and SIGTERM stop it in order; then it raises Interrupted.
     """
     from mtbot.bootstrap.online import build_scheduler, jobs_of
 
@@ -212,7 +212,7 @@ async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver
         raise StateError(f"the gateway (pid {holder}) is running and owns this job's session", hint="use --ephemeral")
     engine = build_engine(await work(loaded), Runner(spawner))
     outbox = asyncio.create_task(engine.outbox.run())
-    terminated = _cancel_at_sigterm()
+    came = _cancel_at_signals()
     try:
         ran = await build_scheduler(engine).run_now(job, loaded.clock.now_ms(), deliver=deliver)
         if deliver and holder is None:
@@ -221,8 +221,8 @@ async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver
             return "(not run: that occurrence has run already, or the run before it has not ended)"
         return f"Asked as #{ran.waiting}; the gateway goes on with the answer." if ran.waiting else ran.text
     except asyncio.CancelledError:
-        if terminated:
-            raise Terminated from None
+        if came:
+            raise Interrupted(came[0]) from None
         raise
     finally:
         await engine.lanes.drain(10.0)
@@ -232,17 +232,21 @@ async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver
         await engine.close()
 
 
-def _cancel_at_sigterm() -> list[int]:
-    """Have SIGTERM cancel this task, as asyncio has Ctrl-C do it; the list then holds its number."""
+def _cancel_at_signals() -> list[int]:
+    """Have Ctrl-C and SIGTERM cancel this task; the list then holds which it was.
+
+    By the loop, which is woken for it: what asyncio does by itself for Ctrl-C waits until something else wakes the loop.
+    """
     came: list[int] = []
     task = asyncio.current_task()
     assert task is not None
 
-    def stop() -> None:
-        came.append(int(signal.SIGTERM))
+    def stop(number: int) -> None:
+        came.append(number)
         task.cancel()
 
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop, int(number))
     return came
 
 

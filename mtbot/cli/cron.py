@@ -62,13 +62,14 @@ def run(frame: Frame, name: str, deliver: bool, ephemeral: bool) -> None:
     """Run a job now, as by night; what it would ask is asked only if its result is delivered."""
     frame.start_spawner()
     from mtbot.bootstrap.logs import set_up_logs
-    from mtbot.bootstrap.serve import Terminated, run_job
+    from mtbot.bootstrap.serve import Interrupted, run_job
 
     loaded = frame.load()
     set_up_logs(loaded)
     try:
         said = asyncio.run(run_job(loaded, frame.take_spawner(), name, deliver=deliver, ephemeral=ephemeral))
-    except Terminated:
-        click.echo("terminated", err=True)
-        raise click.exceptions.Exit(128 + signal.SIGTERM) from None
+    except Interrupted as error:
+        number = signal.Signals(error.args[0])
+        click.echo("interrupted" if number is signal.SIGINT else "terminated", err=True)
+        raise click.exceptions.Exit(128 + number) from None
     text_out(said or "(no reply)")
