@@ -11,6 +11,9 @@ SHELL := bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
+# What was compiled once is kept: otherwise each worker and each process that a test starts compiles all of it anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input

@@ -64,6 +64,14 @@ class _Session(AiohttpSession):
 
     via: str | None = None
 
+    async def close(self) -> None:
+        """Close the connections, and be back once they are closed.
+
+        aiogram then waits another quarter of a second, which aiohttp before 3.13 needed: each end, reload and new poll would.
+        """
+        if self._session is not None:
+            await self._session.close()
+
     async def make_request(self, bot: Bot, method: TelegramMethod[Any], timeout: int | None = None) -> Any:
         session = await self.create_session()
         url = self.api.api_url(token=bot.token, method=method.__api_method__)

@@ -1,5 +1,6 @@
 """Calls to the Bot API over real HTTP: each failure is told by whether anything can have arrived, without the token."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
@@ -272,3 +273,23 @@ async def test_polls_go_on_over_fresh_connections(telegram: TelegramSimulator, t
     await transport.renew()
     assert (await transport.call(SEND)).message_id == telegram.chat(1001)[-1].id
     assert len(await transport.updates(None)) == 1
+
+
+async def test_closing_waits_for_the_connections_and_for_no_clock(
+    telegram: TelegramSimulator, transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gateway that ends or reads its configuration anew is not held up."""
+    await transport.call(SEND)
+    telegram.push_update(None, {"message": {"n": 1}})
+    await transport.updates(None)
+    opened = [session._session for session in (transport._session, transport._polls)]
+    held = [kept for one in opened if one and one.connector for kept in one.connector._conns.values()]
+    connections = [protocol for kept in held for protocol, _ in kept]
+
+    async def asleep(delay: float, result: object = None) -> None:
+        raise AssertionError(f"it sleeps {delay} s after {result}")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(asyncio, "sleep", asleep)
+        await transport.close()
+    assert [one.is_connected() for one in connections] == [False, False]
