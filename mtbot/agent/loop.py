@@ -6,6 +6,7 @@ written state.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
@@ -17,7 +18,7 @@ from mtbot.domain.call import Outcome, Status, ToolSpec, Verdict
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.ids import SessionId
 from mtbot.domain.memory import Summary
-from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
+from mtbot.domain.model import Finish, ModelAnswer, ModelRequest, OnText
 from mtbot.domain.ports import Names, Provider
 from mtbot.domain.record import Approval, ApprovalState, Via
 from mtbot.domain.turn import Address, Failed, Message, Parked, Reply, Role, ToolCall, TurnEnd, TurnState, surface
@@ -25,6 +26,9 @@ from mtbot.gate.gate import CallStopped, Done, Waiting
 from mtbot.redaction.display import shows
 
 _T = TypeVar("_T")
+
+Writing = Callable[[Address], AbstractContextManager[OnText | None]]
+"""Open while an answer is written for a place: gives what sees it grow, None where nobody looks."""
 
 CUT = "Not run: the answer was cut off while this call was being written. Send the call again, shorter."
 STOPPED = "(not run: the turn was stopped)"
@@ -81,6 +85,7 @@ class Agent:
         self._names = names
         self.too_long: Callable[[SessionId], None] = lambda _session: None
         """Is told of a conversation that a model found too long."""
+        self.writing: Writing = lambda _address: nullcontext()
 
     def reach(self, address: Address) -> Reach:
         """How much of a conversation is shown there as it is."""
@@ -190,7 +195,10 @@ class Agent:
         messages = window.assemble(mind.system, past, state.messages)
         if not mind.tools:
             messages = in_words(messages)
-        return await mind.provider.complete(ModelRequest(mind.model, messages, mind.tools, mind.temperature))
+        with self.writing(state.address) as on_text:
+            return await mind.provider.complete(
+                ModelRequest(mind.model, messages, mind.tools, mind.temperature), on_text
+            )
 
     def _answered(self, state: TurnState, done: Done) -> TurnState:
         """The first open call answered; what ran or was refused without a question is noted for the person."""

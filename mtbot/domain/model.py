@@ -1,10 +1,17 @@
 """What is sent to a language model and what comes back, independent of any provider's dialect."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from mtbot.domain.call import ToolSpec
 from mtbot.domain.turn import Message, ToolCall, Usage
+
+OnText = Callable[[str], None]
+"""Is given an answer's text so far each time that it has grown, without what the model only thought.
+
+An empty text takes back what was given: the answer begins anew, or turned out to be calls.
+"""
 
 
 class Finish(StrEnum):

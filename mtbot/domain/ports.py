@@ -12,7 +12,7 @@ from mtbot.domain.again import Keep
 from mtbot.domain.call import Below, Call, Decision, Facts, Outcome, Permit, Target, ToolSpec, Weight
 from mtbot.domain.ids import ApprovalId, BotName, CallId, Digest, SafeText, SessionId, TurnId
 from mtbot.domain.jobs import RunEnd
-from mtbot.domain.model import ModelAnswer, ModelRequest
+from mtbot.domain.model import ModelAnswer, ModelRequest, OnText
 from mtbot.domain.record import (
     Approval,
     AuditEvent,
@@ -320,8 +320,8 @@ class Ledger(Protocol):
 class Provider(Protocol):
     """A language model."""
 
-    async def complete(self, request: ModelRequest) -> ModelAnswer:
-        """One answer. ProviderError with its kind; retries of what may be retried are done inside."""
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelAnswer:
+        """One answer, which ``on_text`` may see grow. ProviderError; retries of what may be retried are done inside."""
         ...
 
 

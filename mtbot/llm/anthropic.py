@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from mtbot.domain.errors import ProviderError, ProviderKind
-from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
+from mtbot.domain.model import Finish, ModelAnswer, ModelRequest, OnText
 from mtbot.domain.turn import Message, Role, ToolCall, Usage
 from mtbot.llm.dialect import check_error, make_call, sent_name, token_count
 from mtbot.llm.http import HttpProvider, read_json, whole
@@ -28,9 +28,10 @@ _NO_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class AnthropicProvider(HttpProvider):
-    """Completes requests against one server that speaks the Messages API. Answers are not streamed."""
+    """Completes requests against one server that speaks the Messages API. Nobody sees an answer before it is whole."""
 
-    async def _once(self, request: ModelRequest) -> ModelAnswer:
+    async def _once(self, request: ModelRequest, on_text: OnText | None) -> ModelAnswer:
+        del on_text
         body = self._pruned(request, messages_body(request))
         step = f"call{next(self._steps)}"
         async with self._exchange("POST", "messages", body) as response:
@@ -42,7 +43,8 @@ class AnthropicProvider(HttpProvider):
     def _fixed(self) -> Mapping[str, str]:
         return {"anthropic-version": VERSION}
 
-    def _optional(self, request: ModelRequest) -> Mapping[str, bool]:
+    def _optional(self, request: ModelRequest, on_text: OnText | None) -> Mapping[str, bool]:
+        del on_text
         return {"temperature": request.temperature is not None}
 
 

@@ -24,6 +24,7 @@ _FINISH = {
     "safety": Finish.FILTERED,
 }
 _THOUGHT = re.compile(r"\s*<(think|thinking)>.*?(?:</\1>|\Z)\s*", re.DOTALL)
+_THINKING = ("<think>", "<thinking>")
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _MAX_NAME = 64
 
@@ -138,6 +139,14 @@ def without_thoughts(text: str) -> str:
     """``text`` without a block of reasoning at its beginning, which some servers leave there."""
     thought = _THOUGHT.match(text)
     return text[thought.end() :] if thought else text
+
+
+def thinks(text: str) -> bool:
+    """Whether a text that still grows is, or may yet turn out to be, a block of reasoning without its end."""
+    begun = text.lstrip()
+    if any(word.startswith(begun) for word in _THINKING):
+        return True
+    return any(begun.startswith(word) and f"</{word[1:]}" not in begun for word in _THINKING)
 
 
 def read_usage(usage: object) -> Usage:

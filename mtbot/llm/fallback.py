@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mtbot.domain.errors import ProviderError, ProviderKind
-from mtbot.domain.model import ModelAnswer, ModelRequest
+from mtbot.domain.model import ModelAnswer, ModelRequest, OnText
 from mtbot.domain.ports import Provider
 
 REST_SECONDS = 60.0
@@ -56,12 +56,12 @@ class Fallback:
         self._monotonic = monotonic
         self._rests_until: dict[str, float] = {}
 
-    async def complete(self, request: ModelRequest) -> ModelAnswer:
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelAnswer:
         """The answer of the first model that has one; ``request.model`` is not looked at. The first ProviderError."""
         first: ProviderError | None = None
         for choice in self._order():
             try:
-                answer = await choice.provider.complete(replace(request, model=choice.model))
+                answer = await choice.provider.complete(replace(request, model=choice.model), on_text)
             except ProviderError as error:
                 if not _may_work_elsewhere(error):
                     raise

@@ -8,6 +8,7 @@ error text holds the key: it is cut out of what a server says, and what httpx sa
 import asyncio
 import itertools
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -17,7 +18,7 @@ import httpcore
 import httpx
 
 from mtbot.domain.errors import ProviderError, ProviderKind
-from mtbot.domain.model import ModelAnswer, ModelRequest
+from mtbot.domain.model import ModelAnswer, ModelRequest, OnText
 from mtbot.llm.faults import read_error, retry_after
 from mtbot.redaction.structured import masked_message
 
@@ -28,6 +29,9 @@ MAX_DETAIL = 300
 
 CONNECT_SECONDS = 15.0
 LONGEST_WAIT = 60.0
+STREAM_TIMEOUTS = 5
+"""How many time-outs a streamed answer may take in all: it shows that it goes on, but nothing may go on for ever."""
+
 SHOWN_KEY = "(the key)"
 SHORTEST_KEY = 8
 """Characters; local servers are given words like ``none``, which stand in honest texts too."""
@@ -41,7 +45,8 @@ Mask = Callable[[str], str]
 class Server:
     """Where a provider is and how it is used; ``key`` empty means no key, ``timeout`` is in seconds.
 
-    The time-out is for a whole answer, or with ``stream`` for each silence in one.
+    The time-out is for a whole answer. With ``stream`` an answer that somebody sees grow is streamed, and the time-out is
+    for each silence in it; STREAM_TIMEOUTS of them are the most that it may take.
     """
 
     base_url: str
@@ -85,15 +90,17 @@ class HttpProvider(ABC):
             transport=transport,
         )
 
-    async def complete(self, request: ModelRequest) -> ModelAnswer:
-        """One answer. ProviderError once retries are used up or the error is final."""
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelAnswer:
+        """One answer, which ``on_text`` may see grow. ProviderError once retries are used up or the error is final."""
         request = replace(request, messages=tuple(masked_message(one, self._mask) for one in request.messages))
         attempt = 0
         while True:
             try:
-                return await self._once(request)
+                return await self._once(request, on_text)
             except ProviderError as error:
-                if self._left_out(request, error):
+                if on_text is not None:
+                    on_text("")
+                if self._left_out(request, error, on_text):
                     continue
                 wait = self._wait(error, attempt)
                 if wait is None:
@@ -122,7 +129,7 @@ class HttpProvider(ABC):
         await self._client.aclose()
 
     @abstractmethod
-    async def _once(self, request: ModelRequest) -> ModelAnswer:
+    async def _once(self, request: ModelRequest, on_text: OnText | None) -> ModelAnswer:
         """One try. ProviderError."""
 
     @abstractmethod
@@ -134,21 +141,25 @@ class HttpProvider(ABC):
         return {}
 
     @abstractmethod
-    def _optional(self, request: ModelRequest) -> Mapping[str, bool]:
-        """Parameters that can be done without, and whether this request has them."""
+    def _optional(self, request: ModelRequest, on_text: OnText | None) -> Mapping[str, bool]:
+        """Parameters that can be done without, and whether this request has them; what is named first is left out first."""
 
     def _pruned(self, request: ModelRequest, body: dict[str, object]) -> dict[str, object]:
         """``body`` without what the model has refused before."""
-        refused = {parameter for model, parameter in self._refused if model == request.model}
-        return {name: value for name, value in body.items() if name not in refused}
+        return {name: value for name, value in body.items() if (request.model, name) not in self._refused}
 
     @asynccontextmanager
-    async def _exchange(self, method: str, path: str, body: dict[str, object] | None) -> AsyncIterator[httpx.Response]:
-        """A response whose status is good; every fault, also one while it is read, is a ProviderError."""
-        limit = None if self._server.stream else self._server.timeout
+    async def _exchange(
+        self, method: str, path: str, body: dict[str, object] | None, timeouts: int = 1
+    ) -> AsyncIterator[httpx.Response]:
+        """A response whose status is good; every fault, also one while it is read, is a ProviderError.
+
+        It may take so many time-outs in all.
+        """
+        whole_time = asyncio.timeout(self._server.timeout * timeouts)
         try:
             async with (
-                asyncio.timeout(limit),
+                whole_time,
                 self._client.stream(method, path, content=_encoded(body), headers=self._headers()) as response,
             ):
                 if response.status_code >= 300:
@@ -162,6 +173,9 @@ class HttpProvider(ABC):
         except httpx.ConnectTimeout:
             raise ProviderError(ProviderKind.NETWORK, f"no connection within {self._connect:g} s") from None
         except (httpx.TimeoutException, TimeoutError):
+            if timeouts > 1 and whole_time.expired():
+                seconds = self._server.timeout * timeouts
+                raise ProviderError(ProviderKind.TIMEOUT, f"no end of the answer within {seconds:g} s") from None
             raise ProviderError(ProviderKind.TIMEOUT, f"no answer within {self._server.timeout:g} s") from None
         except httpx.HTTPError as error:
             said = str(self._mask(self._without_key(f"{type(error).__name__}: {error}")))
@@ -190,13 +204,14 @@ class HttpProvider(ABC):
         cut = next((n for n in range(len(key) - 1, SHORTEST_KEY - 1, -1) if text.endswith(key[:n])), 0)
         return text[: len(text) - cut]
 
-    def _left_out(self, request: ModelRequest, error: ProviderError) -> bool:
+    def _left_out(self, request: ModelRequest, error: ProviderError, on_text: OnText | None) -> bool:
         """Whether the model refused a parameter that can be done without; then it is left out from now on."""
         if error.kind is not ProviderKind.BAD_REQUEST:
             return False
-        for parameter, sent in self._optional(request).items():
+        for parameter, sent in self._optional(request, on_text).items():
             wanted = (request.model, parameter)
-            if sent and parameter in error.message and wanted not in self._refused:
+            said = re.search(rf"\b{parameter}", error.message, re.IGNORECASE)
+            if sent and said and wanted not in self._refused:
                 self._refused.add(wanted)
                 return True
         return False

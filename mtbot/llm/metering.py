@@ -6,7 +6,7 @@ Without the estimate a cap would never be reached at a server that reports no us
 import json
 from dataclasses import replace
 
-from mtbot.domain.model import ModelAnswer, ModelRequest
+from mtbot.domain.model import ModelAnswer, ModelRequest, OnText
 from mtbot.domain.ports import Provider
 from mtbot.domain.spending import CHARACTERS_PER_TOKEN, Price
 from mtbot.domain.turn import Message, Usage
@@ -19,9 +19,9 @@ class Metered:
         self._provider = provider
         self._price = price
 
-    async def complete(self, request: ModelRequest) -> ModelAnswer:
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelAnswer:
         """As the provider does."""
-        answer = await self._provider.complete(request)
+        answer = await self._provider.complete(request, on_text)
         usage = answer.usage if answer.usage.tokens else estimate(request, answer)
         if self._price is not None:
             usage = replace(usage, cost=self._price.of(usage))

@@ -1,58 +1,88 @@
 """The client for every server that speaks chat completions."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 import httpx
 
-from mtbot.domain.model import ModelAnswer, ModelRequest
+from mtbot.domain.errors import ProviderError, ProviderKind
+from mtbot.domain.model import ModelAnswer, ModelRequest, OnText
 from mtbot.llm.dialect import read_answer, request_body
-from mtbot.llm.http import HttpProvider, Mask, Server, capped, read_json, whole
+from mtbot.llm.http import STREAM_TIMEOUTS, HttpProvider, Server, capped, read_json, whole
 from mtbot.llm.stream import Assembler, events
 
-__all__ = ["OnText", "OpenAIProvider", "Server"]
+__all__ = ["OpenAIProvider", "Server"]
 
-OnText = Callable[[str], None]
+ENDING_SECONDS = 5.0
+"""How long the rest of a stream is waited for once the model is done: its count of tokens, and the end itself."""
+
+_STREAM = "stream"
+_BROKEN = frozenset({ProviderKind.NETWORK, ProviderKind.GARBLED})
 
 
 class OpenAIProvider(HttpProvider):
-    """Completes requests against one server. ``on_text`` sees a streamed answer grow; a retry begins it anew."""
+    """Completes requests against one server.
 
-    def __init__(
-        self,
-        server: Server,
-        *,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        transport: httpx.AsyncBaseTransport | None = None,
-        on_text: OnText | None = None,
-        mask: Mask = str,
-    ) -> None:
-        super().__init__(server, sleep=sleep, transport=transport, mask=mask)
-        self._on_text = on_text
+    An answer is streamed where the server is to stream and somebody sees it grow. A stream that breaks off or cannot be
+    read is followed by a request for the whole answer; where that comes, it is what the model is asked for from then on.
+    """
 
-    async def _once(self, request: ModelRequest) -> ModelAnswer:
-        body = request_body(request)
-        if self._server.stream:
-            body |= {"stream": True, "stream_options": {"include_usage": True}}
-        body = self._pruned(request, body)
+    async def _once(self, request: ModelRequest, on_text: OnText | None) -> ModelAnswer:
         step = f"call{next(self._steps)}"
+        if on_text is None or not self._streams(request):
+            return await self._whole(request, step)
+        answer = await self._streamed(request, step, on_text)
+        if answer is None:
+            on_text("")
+            answer = await self._whole(request, step)
+            self._refused.add((request.model, _STREAM))
+        return answer
+
+    def _streams(self, request: ModelRequest) -> bool:
+        return self._server.stream and (request.model, _STREAM) not in self._refused
+
+    async def _whole(self, request: ModelRequest, step: str) -> ModelAnswer:
+        body = self._pruned(request, request_body(request))
         async with self._exchange("POST", "chat/completions", body) as response:
-            if "event-stream" in response.headers.get("content-type", ""):
-                return await self._streamed(response, step)
             return read_answer(read_json(await whole(response)), step)
 
-    async def _streamed(self, response: httpx.Response, step: str) -> ModelAnswer:
-        assembler = Assembler(step, self._on_text)
-        async for data in events(capped(response)):
-            assembler.add(data)
+    async def _streamed(self, request: ModelRequest, step: str, on_text: OnText) -> ModelAnswer | None:
+        """The answer; None if the server began to send it and it did not come to its end."""
+        streaming = {_STREAM: True, "stream_options": {"include_usage": True}}
+        body = self._pruned(request, request_body(request) | streaming)
+        begun = False
+        try:
+            async with self._exchange("POST", "chat/completions", body, STREAM_TIMEOUTS) as response:
+                if "event-stream" not in response.headers.get("content-type", ""):
+                    return read_answer(read_json(await whole(response)), step)
+                begun = True
+                return await self._assembled(response, Assembler(step, on_text))
+        except ProviderError as error:
+            if begun and error.kind in _BROKEN:
+                return None
+            raise
+
+    async def _assembled(self, response: httpx.Response, assembler: Assembler) -> ModelAnswer:
+        """Read a stream to its end. A comment is no sign of life: TimeoutError after a time-out without an event."""
+        now = asyncio.get_running_loop().time
+        try:
+            async with asyncio.timeout(self._server.timeout) as silence:
+                async for data in events(capped(response)):
+                    assembler.add(data)
+                    silence.reschedule(now() + (ENDING_SECONDS if assembler.whole else self._server.timeout))
+        except TimeoutError:
+            if not assembler.whole:
+                raise
         return assembler.finished()
 
     def _signed(self, key: str) -> Mapping[str, str]:
         return {"Authorization": f"Bearer {key}"}
 
-    def _optional(self, request: ModelRequest) -> Mapping[str, bool]:
+    def _optional(self, request: ModelRequest, on_text: OnText | None) -> Mapping[str, bool]:
+        streamed = on_text is not None and self._streams(request)
         return {
             "temperature": request.temperature is not None,
-            "stream_options": self._server.stream,
+            "stream_options": streamed,
+            _STREAM: streamed,
             "tool_choice": bool(request.tools),
         }

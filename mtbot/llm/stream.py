@@ -6,11 +6,11 @@ nobody proposed. A stream that ends before the model was done is an error, never
 """
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mtbot.domain.errors import ProviderError, ProviderKind
-from mtbot.domain.model import ModelAnswer
+from mtbot.domain.model import ModelAnswer, OnText
 from mtbot.domain.turn import ToolCall, Usage
 from mtbot.llm.dialect import (
     arguments_text,
@@ -19,6 +19,7 @@ from mtbot.llm.dialect import (
     make_call,
     read_finish,
     read_usage,
+    thinks,
     without_thoughts,
 )
 
@@ -129,12 +130,13 @@ class _Calls:
 
 
 class Assembler:
-    """Takes the chunks of one answer. ``on_text`` is given the whole text so far whenever it has grown."""
+    """Takes the chunks of one answer. ``on_text`` is given its text so far (OnText), which calls take back."""
 
-    def __init__(self, step: str, on_text: Callable[[str], None] | None = None) -> None:
+    def __init__(self, step: str, on_text: OnText | None = None) -> None:
         self._step = step
         self._on_text = on_text
         self._text = ""
+        self._thoughts: int | None = None
         self._refusal = ""
         self._calls = _Calls()
         self._finish: str | None = None
@@ -149,9 +151,9 @@ class Assembler:
         try:
             chunk = json.loads(data)
         except (ValueError, RecursionError) as fault:
-            raise ProviderError(ProviderKind.TRANSIENT, "an event of the answer is no JSON") from fault
+            raise ProviderError(ProviderKind.GARBLED, "an event of the answer is no JSON") from fault
         if not isinstance(chunk, Mapping):
-            raise ProviderError(ProviderKind.TRANSIENT, "an event of the answer is no object")
+            raise ProviderError(ProviderKind.GARBLED, "an event of the answer is no object")
         check_error(chunk)
         if chunk.get("usage"):
             self._usage = read_usage(chunk["usage"])
@@ -174,14 +176,28 @@ class Assembler:
                 if isinstance(piece, Mapping):
                     self._calls.add(piece)
         grown = content_text(delta.get("content"))
-        if grown:
-            self._text += grown
-            if self._on_text is not None:
-                self._on_text(without_thoughts(self._text))
+        self._text += grown
+        if self._on_text is not None and self._calls.begun:
+            self._on_text("")
+        elif self._on_text is not None and grown and (seen := self._seen()):
+            self._on_text(seen)
+
+    def _seen(self) -> str:
+        """The text behind what the model only thought; nothing as long as that may go on."""
+        if self._thoughts is None:
+            if thinks(self._text):
+                return ""
+            self._thoughts = len(self._text) - len(without_thoughts(self._text))
+        return self._text[self._thoughts :]
+
+    @property
+    def whole(self) -> bool:
+        """Whether the model is done, so that nothing of the answer is still to come."""
+        return self._finish is not None or self._done
 
     def finished(self) -> ModelAnswer:
         """The whole answer. ProviderError if the stream ended before the model was done."""
-        if self._finish is None and not self._done:
+        if not self.whole:
             raise ProviderError(ProviderKind.NETWORK, "the answer broke off in the middle")
         calls = self._calls.finished(self._step)
         finish = read_finish(self._finish, calls)

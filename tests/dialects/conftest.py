@@ -5,7 +5,8 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from mtbot.llm.openai import OnText, OpenAIProvider, Server
+from mtbot.domain.model import ModelAnswer, ModelRequest, OnText
+from mtbot.llm.openai import OpenAIProvider, Server
 from mtbot.simulator.dialects import DIALECTS, Dialect
 from mtbot.simulator.model import ModelSimulator
 from mtbot.simulator.script import Step
@@ -13,10 +14,20 @@ from mtbot.simulator.script import Step
 KEY = "sk-test-0123456789abcdef"
 
 
+class Watched(OpenAIProvider):
+    """A provider whose answers somebody sees grow, where nothing else is asked for; ``seen`` is what they saw."""
+
+    seen: list[str]
+
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelAnswer:
+        """As always."""
+        return await super().complete(request, on_text or self.seen.append)
+
+
 class Line:
     """A provider and the server at its other end. ``slept`` are the waits between tries, in seconds."""
 
-    def __init__(self, server: ModelSimulator, provider: OpenAIProvider, slept: list[float]) -> None:
+    def __init__(self, server: ModelSimulator, provider: Watched, slept: list[float]) -> None:
         self.server = server
         self.provider = provider
         self.slept = slept
@@ -49,7 +60,6 @@ async def connect(stream: bool) -> AsyncIterator[Connect]:
             dialect: Dialect = DIALECTS[0],
             retries: int = 0,
             timeout: float = 5.0,
-            on_text: OnText | None = None,
         ) -> Line:
             server = await stack.enter_async_context(ModelSimulator(script, dialect=dialect, key=KEY))
             slept: list[float] = []
@@ -57,9 +67,8 @@ async def connect(stream: bool) -> AsyncIterator[Connect]:
             async def sleep(seconds: float) -> None:
                 slept.append(seconds)
 
-            provider = OpenAIProvider(
-                Server(server.base_url, KEY, timeout, retries, stream), sleep=sleep, on_text=on_text
-            )
+            provider = Watched(Server(server.base_url, KEY, timeout, retries, stream), sleep=sleep)
+            provider.seen = []
             stack.push_async_callback(provider.close)
             return Line(server, provider, slept)
 

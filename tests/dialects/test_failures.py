@@ -10,6 +10,7 @@ from mtbot.domain.call import Risk, ToolDefault, ToolSpec
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import ModelRequest
 from mtbot.domain.turn import Message, Role
+from mtbot.llm import openai
 from mtbot.llm.openai import OpenAIProvider, Server
 from mtbot.simulator import script
 from mtbot.simulator.dialects import OPENROUTER, Dialect
@@ -224,26 +225,99 @@ class TestStreamed:
 
     async def test_text_is_seen_growing_without_reasoning(self, connect: Connect, dialect: Dialect) -> None:
         """Each time the whole text so far, so that a retry can begin anew."""
-        seen: list[str] = []
-        line = await connect(say("one two three four", reasoning="quietly"), dialect=dialect, on_text=seen.append)
+        line = await connect(say("one two three four", reasoning="quietly"), dialect=dialect)
         answer = await line.provider.complete(ASK)
-        assert seen == ["one two", "one two three ", "one two three four"]
-        assert answer.text == seen[-1]
+        assert line.provider.seen == ["one two", "one two three ", "one two three four"]
+        assert answer.text == line.provider.seen[-1]
+
+    async def test_an_answer_that_nobody_sees_grow_comes_whole(self, connect: Connect) -> None:
+        """A job, a summary, the classifier: a stream would only be one more thing that can break."""
+        line = await connect(say("a"))
+        assert (await OpenAIProvider.complete(line.provider, ASK)).text == "a"
+        assert "stream" not in line.server.requests[0].body
 
     async def test_a_retry_begins_the_text_anew(self, connect: Connect) -> None:
-        """Nothing of the broken answer is left in the whole one."""
-        seen: list[str] = []
-        steps = (broken_off(say("a text that breaks off"), 2), say("whole"))
-        line = await connect(*steps, dialect=OPENROUTER, retries=1, on_text=seen.append)
-        assert (await line.provider.complete(ASK)).text == "whole"
-        assert seen[-1] == "whole"
+        """Nothing of the answer that failed is left in the next one."""
+        failed = broken_off(say("a text that fails"), 4, Break.ERROR)
+        line = await connect(failed, say("here"), dialect=OPENROUTER, retries=1)
+        assert (await line.provider.complete(ASK)).text == "here"
+
+        assert line.provider.seen[-2:] == ["", "here"]
+
+    async def test_text_before_calls_is_taken_back(self, connect: Connect, dialect: Dialect) -> None:
+        """It is no answer; nobody is to read on in it while a command runs."""
+        line = await connect(call("exec", {"command": "df -h /"}, text="Let me look."), dialect=dialect)
+        assert (await line.provider.complete(ASK)).text == "Let me look."
+        assert line.provider.seen[:2] == ["Let me ", "Let me look."]
+        assert set(line.provider.seen[2:]) == {""}
+
+    @pytest.mark.parametrize("word", ["think", "thinking"])
+    async def test_reasoning_in_the_text_is_never_seen(self, connect: Connect, dialect: Dialect, word: str) -> None:
+        """Nor a part of the word that opens it, however the pieces are cut."""
+        for blanks in ("", "\n", "  \n\n"):
+            line = await connect(
+                say(f"{blanks}<{word}>They want\n < 7 </b> things</{word}>\n\nSeven."), dialect=dialect
+            )
+            assert (await line.provider.complete(ASK)).text == "Seven."
+            assert {one.strip() for one in line.provider.seen} <= {"", *("Seven."[:cut] for cut in range(7))}
+            assert line.provider.seen[-1].strip() == "Seven."
+
+    async def test_a_word_that_only_begins_like_thinking_is_text(self, connect: Connect, dialect: Dialect) -> None:
+        """From the character on at which it is another word."""
+        line = await connect(say("<thin> is a tag"), dialect=dialect)
+        assert (await line.provider.complete(ASK)).text == line.provider.seen[-1] == "<thin> is a tag"
+
+    @pytest.mark.parametrize("by", [Break.CLOSE, Break.END])
+    async def test_a_stream_that_breaks_off_is_followed_by_whole_answers(
+        self, connect: Connect, dialect: Dialect, by: Break
+    ) -> None:
+        """Asked for at once, without a try or a wait; that model is not asked to stream again, another one is."""
+        broken = broken_off(call("exec", {"command": "rm -rf /tmp/build/old"}), 2, by)
+        line = await connect(broken, say("whole"), say("again"), say("another"), dialect=dialect)
+        asked = [ASK, ASK, replace(ASK, model="sim-2")]
+        assert [(await line.provider.complete(one)).text for one in asked] == ["whole", "again", "another"]
+        assert [request.body.get("stream") for request in line.server.requests] == [True, None, None, True]
+        assert line.slept == []
+        assert line.provider.seen[-1] == "another"
+
+    @pytest.mark.parametrize("garbage", ["data: {\n\n", "data: []\n\n", 'data: {"choices": [}\n\ndata: [DONE]\n\n'])
+    async def test_a_stream_that_cannot_be_read_is_followed_by_whole_answers(
+        self, connect: Connect, garbage: str
+    ) -> None:
+        """What could be read of it counts for nothing."""
+        line = await connect(script.raw(200, garbage, "text/event-stream"), say("whole"), say("again"))
+        assert [(await line.provider.complete(ASK)).text for _ in range(2)] == ["whole", "again"]
+        assert [request.body.get("stream") for request in line.server.requests] == [True, None, None]
+
+    async def test_a_server_that_cannot_answer_at_all_is_asked_to_stream_again(self, connect: Connect) -> None:
+        """Then it was not the stream that was at fault."""
+        line = await connect(broken_off(say("a text"), 2), script.REFUSE, say("here"), retries=1)
+        assert (await line.provider.complete(ASK)).text == "here"
+        assert [request.body.get("stream") for request in line.server.requests] == [True, None, True]
+
+    async def test_a_model_that_may_not_be_streamed_is_asked_for_whole_answers(self, connect: Connect) -> None:
+        """It says so, and that is remembered."""
+        refusal = script.invalid("Your organization must be verified to stream this model.")
+        line = await connect(refusal, say("a"), say("b"))
+        assert [(await line.provider.complete(ASK)).text for _ in range(2)] == ["a", "b"]
+        assert [request.body.get("stream") for request in line.server.requests] == [True, None, None]
+        assert "stream_options" not in line.server.requests[1].body
 
     async def test_a_silence_in_a_stream_is_a_time_out(self, connect: Connect) -> None:
         """The server has begun and says nothing more."""
         line = await connect(broken_off(say("never to the end"), 2, Break.HANG), timeout=0.2)
         with pytest.raises(ProviderError) as caught:
             await line.provider.complete(ASK)
-        assert caught.value.kind is ProviderKind.TIMEOUT
+        assert (caught.value.kind, caught.value.message) == (ProviderKind.TIMEOUT, "no answer within 0.2 s")
+        assert len(line.server.requests) == 1
+
+    async def test_a_stream_that_stays_open_behind_its_end_is_left(
+        self, connect: Connect, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The model was done: its answer counts, and nobody waits for the connection."""
+        monkeypatch.setattr(openai, "ENDING_SECONDS", 0.01)
+        line = await connect(broken_off(say("one two three"), 99, Break.HANG))
+        assert (await line.provider.complete(ASK)).text == "one two three"
 
     async def test_a_server_without_stream_options_is_asked_without_them(self, connect: Connect) -> None:
         """Tokens are not counted then, which is better than no answer."""

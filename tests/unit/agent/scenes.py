@@ -9,7 +9,7 @@ from mtbot.agent.loop import Agent, Mind
 from mtbot.domain.call import Decision, Outcome, Risk, Stage, Status, ToolDefault, ToolSpec, Verdict
 from mtbot.domain.errors import ProviderError
 from mtbot.domain.ids import ApprovalId, BotName, CallId, ChatId, Digest, SessionId, TurnId
-from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
+from mtbot.domain.model import Finish, ModelAnswer, ModelRequest, OnText
 from mtbot.domain.ports import Names
 from mtbot.domain.record import Approval, ApprovalState, Card, CardKind, Ruling, Via
 from mtbot.domain.spending import Budgets, DayOfPerson, Spent
@@ -51,10 +51,12 @@ class Model:
     def __init__(self, *script: Step) -> None:
         self.script = list(script)
         self.asked: list[ModelRequest] = []
+        self.watched: list[OnText | None] = []
 
-    async def complete(self, request: ModelRequest) -> ModelAnswer:
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelAnswer:
         """The next step of the script."""
         self.asked.append(request)
+        self.watched.append(on_text)
         step = self.script.pop(0)
         if isinstance(step, ProviderError):
             raise step

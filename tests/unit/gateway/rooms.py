@@ -139,7 +139,7 @@ class Hanging(Model):
         super().__init__()
         self.reached = asyncio.Event()
 
-    async def complete(self, request: object) -> ModelAnswer:
+    async def complete(self, request: object, on_text: object = None) -> ModelAnswer:
         """Wait for ever."""
         self.reached.set()
         await asyncio.Event().wait()

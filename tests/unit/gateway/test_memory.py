@@ -13,7 +13,7 @@ from mtbot.domain.call import UNTRUSTED
 from mtbot.domain.errors import ProviderError, ProviderKind, StorageError
 from mtbot.domain.ids import CallId, ThreadId, TurnId
 from mtbot.domain.memory import Keeps
-from mtbot.domain.model import ModelAnswer, ModelRequest
+from mtbot.domain.model import ModelAnswer, ModelRequest, OnText
 from mtbot.domain.ports import TurnFlush
 from mtbot.domain.spending import Budgets, Cap
 from mtbot.domain.turn import Address, Message, Role, SurfaceName, ToolCall, Usage
@@ -264,7 +264,8 @@ async def test_a_thousand_turns_are_one_summary_and_a_few_turns(office: Office) 
     """It never grows beyond its bounds, and each request is well formed."""
 
     class Endless(Model):
-        async def complete(self, request: ModelRequest) -> ModelAnswer:
+        async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelAnswer:
+            del on_text
             self.asked.append(request)
             return says("s" * 400 if is_for_a_summary(request) else "a" * 300)
 

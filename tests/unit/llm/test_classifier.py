@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from mtbot.domain.errors import ProviderError, ProviderKind
-from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
+from mtbot.domain.model import Finish, ModelAnswer, ModelRequest, OnText
 from mtbot.domain.turn import Message, Role
 from mtbot.llm.classifier import ModelClassifier
 
@@ -17,8 +17,9 @@ class Scripted:
         self.answer = answer
         self.asked: list[ModelRequest] = []
 
-    async def complete(self, request: ModelRequest) -> ModelAnswer:
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelAnswer:
         """The one answer, or the one error."""
+        assert on_text is None
         self.asked.append(request)
         if isinstance(self.answer, ProviderError):
             raise self.answer

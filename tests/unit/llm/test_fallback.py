@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from mtbot.domain.errors import ProviderError, ProviderKind
-from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
+from mtbot.domain.model import Finish, ModelAnswer, ModelRequest, OnText
 from mtbot.domain.turn import Message, Role
 from mtbot.llm.fallback import REST_SECONDS, Choice, Fallback
 
@@ -21,9 +21,11 @@ class Scripted:
         self.faults = list(faults)
         self.asked: list[str] = []
 
-    async def complete(self, request: ModelRequest) -> ModelAnswer:
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelAnswer:
         """Fail or answer."""
         self.asked.append(request.model)
+        if on_text is not None:
+            on_text(f"{self.name} says")
         if self.faults:
             raise self.faults.pop(0)
         return ModelAnswer(self.name, (), Finish.STOP)
@@ -74,6 +76,13 @@ async def test_a_model_that_is_gone_is_passed_over() -> None:
     """Providers answer 404 for a model that they no longer have."""
     one, two = Scripted("one", fault(ProviderKind.BAD_REQUEST, status=404)), Scripted("two")
     assert (await chain([one, two]).complete(ASK)).text == "two"
+
+
+async def test_whoever_looks_sees_the_answer_of_each_in_turn() -> None:
+    """The text of the one that failed gives way to that of the next."""
+    seen: list[str] = []
+    await chain([Scripted("one", fault(ProviderKind.RATE)), Scripted("two")]).complete(ASK, seen.append)
+    assert seen == ["one says", "two says"]
 
 
 async def test_when_none_answers_the_first_fault_is_told() -> None:

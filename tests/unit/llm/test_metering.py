@@ -4,7 +4,7 @@ import pytest
 
 from mtbot.domain.call import Risk, ToolDefault, ToolSpec
 from mtbot.domain.ids import CallId
-from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
+from mtbot.domain.model import Finish, ModelAnswer, ModelRequest, OnText
 from mtbot.domain.spending import Price
 from mtbot.domain.turn import Message, Role, ToolCall, Usage
 from mtbot.llm.dialect import read_usage
@@ -20,9 +20,11 @@ class Answering:
     def __init__(self, usage: Usage, text: str = "y" * 40) -> None:
         self.answer = ModelAnswer(text, (), Finish.STOP, usage)
 
-    async def complete(self, request: ModelRequest) -> ModelAnswer:
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelAnswer:
         """The answer."""
         del request
+        if on_text is not None:
+            on_text(self.answer.text)
         return self.answer
 
 
@@ -30,6 +32,13 @@ async def test_a_count_with_a_price_costs_what_the_owner_says() -> None:
     """Also where the server reports another cost."""
     answer = await Metered(Answering(Usage(1000, 10, 77)), Price(2, 10)).complete(ASK)
     assert answer.usage == Usage(1000, 10, 2100)
+
+
+async def test_whoever_looks_sees_the_answer_grow() -> None:
+    """And what nobody counted is estimated of a stream, too."""
+    seen: list[str] = []
+    answer = await Metered(Answering(Usage()), None).complete(ASK, seen.append)
+    assert (seen, answer.usage) == (["y" * 40], Usage(100, 10))
 
 
 async def test_without_a_price_a_reported_cost_stays() -> None:

@@ -165,3 +165,41 @@ async def test_what_is_sent_and_what_is_said_of_an_error_is_masked() -> None:
         await server.complete(ModelRequest("m", messages))
     assert caught.value.message == "x" * 295 + "***"
     assert [("swordfish9" in text, text.count("***")) for text in sent] == [(False, 2)]
+
+
+def streamed(body: AsyncIterator[bytes], timeout: float = 5.0) -> OpenAIProvider:
+    """A provider whose server streams ``body`` to whoever looks."""
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=body)
+
+    server = Server("http://model.test/v1", "", timeout, 0, stream=True)
+    return OpenAIProvider(server, transport=httpx.MockTransport(answer))
+
+
+async def drip(event: bytes, seconds: float) -> AsyncIterator[bytes]:
+    """The same event again and again, without an end."""
+    while True:
+        await asyncio.sleep(seconds)
+        yield event
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (b": still working\n\n", "no answer within 0.1 s"),
+        (b'data: {"choices": [{"delta": {"content": "x"}}]}\n\n', "no end of the answer within 0.5 s"),
+    ],
+    ids=["comments", "text"],
+)
+async def test_no_stream_goes_on_for_ever(event: bytes, words: str) -> None:
+    """A comment is no sign of life, and text is one only for so long; neither is asked for again."""
+    with pytest.raises(ProviderError) as caught:
+        await streamed(drip(event, 0.005), 0.1).complete(ASK, lambda _text: None)
+    assert (caught.value.kind, caught.value.message) == (ProviderKind.TIMEOUT, words)
+
+
+async def test_a_list_of_models_has_the_time_of_an_answer() -> None:
+    """Also at a server that streams: only an answer that goes on may take longer."""
+    with pytest.raises(ProviderError, match=r"no answer within 0\.05 s"):
+        await streamed(endless(0.001), 0.05).models()
