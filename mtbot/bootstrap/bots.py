@@ -230,13 +230,19 @@ async def connect_bot(loaded: Loaded, name: BotName, engine: Engine, door: Intak
 
 
 def open_transport(loaded: Loaded, name: BotName) -> "Transport":
-    """The connection of a bot. ConfigError names the key if its token cannot be had."""
+    """The connection of a bot. ConfigError names the key if its token, or the proxy to go by, cannot be had."""
     from mtbot.channels.telegram.transport import Account, Transport
 
     telegram = loaded.settings.channels.telegram
-    ref = telegram.token_ref(name)
-    secret = loaded.secrets.get(ref.key)
+    token = _secret(loaded, telegram.token_ref(name).key, "token")
+    proxy = _secret(loaded, telegram.proxy_ref.key, "proxy") if telegram.proxy_ref.named else telegram.proxy
+    return Transport(Account(name, token, telegram.api_base_url, proxy))
+
+
+def _secret(loaded: Loaded, key: str, noun: str) -> str:
+    """The secret of that key. ConfigError says why it cannot be had."""
+    secret = loaded.secrets.get(key)
     if secret is None or not secret.value:
-        problems = tuple(line for line in loaded.missing if line.startswith(ref.key))
-        raise ConfigError(problems or (f"{ref.key}: there is no token",))
-    return Transport(Account(name, secret.value, str(telegram.api_base_url or ""), str(telegram.proxy or "")))
+        problems = tuple(line for line in loaded.missing if line.startswith(key))
+        raise ConfigError(problems or (f"{key}: there is no {noun}",))
+    return secret.value

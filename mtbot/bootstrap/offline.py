@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mtbot.bootstrap.system import RandomNames, SystemClock, home_directory, short_host, user_name
 from mtbot.config.load import Located, load, locate
+from mtbot.config.proxy import password_of
 from mtbot.config.secrets import Secret, resolve_dsn, resolve_secret
 from mtbot.config.service import Driver
 from mtbot.config.settings import Settings
@@ -80,6 +81,7 @@ def load_all(flag: str | None, log_level: str | None = None, environ: Mapping[st
         except ConfigError as error:
             missing.append(str(error))
     values = {key: secret.value for key, secret in found.items() if secret.value}
+    values |= {f"{key} password": password for key, value in values.items() if (password := password_of(value))}
     redactor = Redactor({**secret_env_names(environ), **values}, _mask_key(settings))
     return Loaded(
         settings, located, redactor, found, tuple(missing), SystemClock(settings.zone), compile_people(settings)

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from pydantic import BeforeValidator, ValidationInfo
 
 from mtbot.config.problems import nearest, printable
+from mtbot.config.proxy import OptionalProxy, secret_problem
 from mtbot.config.values import (
     EnvName,
     Flag,
@@ -140,9 +141,13 @@ class TelegramSettings(Section):
     api_base_url: OptionalUrl = key(
         "", says="Another Bot API server; it sees the token and every message. Empty is Telegram's own."
     )
-    proxy: OptionalUrl = key(
-        "", says="HTTP proxy on the way to the Bot API server; over https it sees the host name only. Empty is none."
+    proxy: OptionalProxy = key(
+        "",
+        says="Proxy on the way to the Bot API server, which also looks up the server's name; over https it sees no more "
+        "than that name. Empty is none.",
     )
+    proxy_env: EnvName = key("", says="Environment variable that holds a proxy with its user and password.")
+    proxy_file: OptionalPath = key(None, says="File that holds a proxy with its user and password, and nothing else.")
     max_file_bytes: Annotated[int, whole(0, 2_000_000_000)] = key(
         20_000_000,
         says="Largest file that is taken from a message into inbox/ of the workspace; 0 takes none. "
@@ -154,6 +159,11 @@ class TelegramSettings(Section):
         "is not taken. 0 takes none.",
     )
     bots: Mapping[Name, BotSettings] = key({}, says="The bots by name.")
+
+    @property
+    def proxy_ref(self) -> SecretRef:
+        """Where a proxy with its password is to be found; names nothing where ``proxy`` itself is used."""
+        return SecretRef("channels.telegram.proxy", self.proxy_env, self.proxy_file, secret_problem)
 
     def token_ref(self, bot: str) -> SecretRef:
         """Where the token of that bot is to be found. KeyError for an unknown bot."""

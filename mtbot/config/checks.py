@@ -68,6 +68,7 @@ def check(parts: Parts) -> Iterator[Problem]:
         _providers,
         _bots,
         _accepts_someone,
+        _proxy,
         _jobs,
         _storage,
         _log,
@@ -195,6 +196,12 @@ def _delivery(parts: Parts, to: DeliverTo, path: KeyPath) -> Iterator[Problem]:
         yield parts.fault(message, *path, "chat_id")
 
 
+def _proxy(parts: Parts) -> Iterator[Problem]:
+    telegram = parts.channels.telegram if parts.channels else None
+    if telegram and telegram.proxy and telegram.proxy_ref.named:
+        yield parts.fault("stands beside proxy_env or proxy_file; give one of them", "channels", "telegram", "proxy")
+
+
 def _reaches(bot: BotSettings, chat: int) -> bool:
     return chat in bot.allow_from if chat > 0 else chat in bot.groups
 
@@ -258,7 +265,9 @@ def _child_env(parts: Parts) -> Iterator[Problem]:
     """The child must never get a secret of the gateway, under its own name or by a rule to pass it on."""
     secret = {provider.api_key_env for provider in parts.providers.values()}
     secret |= {parts.storage.dsn_env} if parts.storage else set()
-    secret |= {bot.token_env for bot in parts.channels.telegram.bots.values()} if parts.channels else set()
+    if parts.channels:
+        telegram = parts.channels.telegram
+        secret |= {telegram.proxy_env, *(bot.token_env for bot in telegram.bots.values())}
     for profile, tree in parts.profiles.values():
         env = profile.tools.exec.env
         path: KeyPath = ("tools", "exec", "env")

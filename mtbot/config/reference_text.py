@@ -73,6 +73,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
 #        allow:
 #          - {argv: [restic, backup, /srv], network: true, write: [/var/cache/restic], why: nightly backup}
 """,
+    "channels.telegram.proxy_file": "#proxy_file: secrets/proxy",
     "channels.telegram.bots.token_env": "token_env: TELEGRAM_BOT_TOKEN",
     "channels.telegram.bots.token_file": "#token_file: secrets/telegram",
     "channels.telegram.bots.profile": "#profile: ops",

@@ -40,7 +40,7 @@ class Secret:
 def resolve_secret(ref: SecretRef, environ: Mapping[str, str]) -> Secret:
     """The value that ``ref`` leads to: the variable if it is set, else the file. ConfigError names the key."""
     if ref.env and environ.get(ref.env, "").strip():
-        value = _checked(environ[ref.env], f"{ref.key}_env: the variable {ref.env}")
+        value = _checked(environ[ref.env], f"{ref.key}_env: the variable {ref.env}", ref)
         return Secret(value, SecretSource.ENV, ref.env)
     if ref.file is not None:
         return _from_file(ref)
@@ -64,10 +64,10 @@ def _from_file(ref: SecretRef) -> Secret:
         # not chained: the exception carries the bytes of the secret
         raise ConfigError((f"{where} is not UTF-8 text",)) from None
     warning = f"{where} can be read by every user of this host; chmod 600 it" if found.open_to_others else ""
-    return Secret(_checked(text, where), SecretSource.FILE, str(ref.file), warning)
+    return Secret(_checked(text, where, ref), SecretSource.FILE, str(ref.file), warning)
 
 
-def _checked(text: str, where: str) -> str:
+def _checked(text: str, where: str, ref: SecretRef) -> str:
     """The text without blanks around it; one line that can stand in a request."""
     value = text.strip()
     if not value:
@@ -76,6 +76,9 @@ def _checked(text: str, where: str) -> str:
         raise ConfigError((f"{where} is larger than {MAX_SECRET_BYTES} bytes",))
     if not value.isprintable():
         raise ConfigError((f"{where} holds more than one line or a control character",))
+    problem = ref.problem(value) if ref.problem is not None else None
+    if problem is not None:
+        raise ConfigError((f"{where} {problem}",))
     return value
 
 

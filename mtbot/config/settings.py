@@ -82,11 +82,11 @@ class Settings:
         return tuple(self.model_ref(text) for text in (agent.model, *agent.fallback_models))
 
     def secret_refs(self) -> tuple[SecretRef, ...]:
-        """Every secret that the configuration names a place for: tokens, model keys, the database."""
+        """Every secret that the configuration names a place for: tokens, model keys, proxies, the database."""
         telegram = self.channels.telegram
         refs = [telegram.token_ref(bot) for bot in telegram.bots]
         refs += [provider.key_ref(name) for name, provider in self.providers.items()]
-        refs.append(self.storage.dsn_ref)
+        refs += [telegram.proxy_ref, self.storage.dsn_ref]
         return tuple(ref for ref in refs if ref.named)
 
     def secret_names(self) -> frozenset[str]:

@@ -75,7 +75,8 @@ def _telegram(settings: Settings, environ: Mapping[str, str] | None) -> dict[str
         }
         rest = _plain(bot, {"token_env", "token_file", "groups"})
         bots[name] = {"token": mark(telegram.token_ref(name), environ), **rest, "groups": groups}
-    return {**_plain(telegram, {"bots"}), "bots": bots}
+    proxy = mark(telegram.proxy_ref, environ) if telegram.proxy_ref.named else telegram.proxy
+    return {**_plain(telegram, {"bots", "proxy_env", "proxy_file"}), "proxy": proxy, "bots": bots}
 
 
 def _storage(settings: Settings, environ: Mapping[str, str] | None) -> dict[str, object]:

@@ -349,12 +349,14 @@ Host = Annotated[StrictStr, AfterValidator(_host), Rule("host name; *.example.or
 class SecretRef:
     """Where a secret is to be found: ``key`` is the dotted name of its keys in the file, without ``_env``/``_file``.
 
-    With neither a variable nor a file there is no secret (a model server that needs none).
+    With neither a variable nor a file there is no secret (a model server that needs none). ``problem`` says what is
+    wrong with a value, without quoting it, where not every line of text will do.
     """
 
     key: str
     env: str = ""
     file: Path | None = None
+    problem: Callable[[str], str | None] | None = None
 
     @property
     def named(self) -> bool:

@@ -26,6 +26,7 @@ IMPURE_CALLS = {
 DOORS: dict[str, tuple[str, ...]] = {
     "aiogram": ("mtbot/channels/telegram/",),
     "aiohttp": ("mtbot/channels/telegram/", "mtbot/simulator/"),
+    "aiohttp_socks": ("mtbot/channels/telegram/socks.py",),
     "alembic": ("mtbot/storage/", "migrations/"),
     "apscheduler": ("mtbot/cron/",),
     "bashlex": ("mtbot/policy/bashlex_reading.py",),

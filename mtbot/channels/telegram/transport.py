@@ -6,7 +6,7 @@ A connection that was not made may be tried again; a connection that broke after
 
 import asyncio
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import aiohttp
@@ -29,6 +29,7 @@ from mtbot.domain.ids import BotName
 from mtbot.domain.received import FileRefused, size_text
 
 CALL_SECONDS = 30.0
+CONNECT_SECONDS = 10.0
 POLL_SECONDS = 25
 POLL_GRACE = 10.0
 FILE_SECONDS = 300.0
@@ -47,22 +48,46 @@ _GONE = ("chat not found", "bot was kicked", "bot was blocked", "user is deactiv
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A bot as it is reached: its name here, its token, its server ("" for Telegram's own), a proxy ("" for none)."""
+    """A bot as it is reached: its name here, its token, its server ("" for Telegram's own), a proxy ("" for none).
+
+    The proxy is an http, https, socks5 or socks5h address, which may hold a user and a password.
+    """
 
     name: BotName
-    token: str
+    token: str = field(repr=False)
     api_base_url: str = ""
-    proxy: str = ""
+    proxy: str = field(default="", repr=False)
 
 
-_NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)
-"""Failures after which nothing of the request can have arrived; a proxy that refuses has passed nothing on."""
+def _not_sent(error: Exception) -> Unreachable | None:
+    """The failure after which nothing of a request can have arrived, in words; None where something may have."""
+    match error:
+        case aiohttp.ClientHttpProxyError(status=407):
+            return Unreachable("the proxy wants another user and password")
+        case aiohttp.ClientHttpProxyError():
+            return Unreachable(f"the proxy makes no connection (it answered {error.status})")
+        case aiohttp.ClientProxyConnectionError():
+            return Unreachable("the proxy can't be reached")
+        case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
+            return Unreachable("the Bot API server can't be reached")
+        case _:
+            return None
 
 
 class _Session(AiohttpSession):
     """aiogram's session with our reading of failures; 5xx bodies may be HTML and are not decoded."""
 
     via: str | None = None
+
+    def go_by(self, proxy: str) -> None:
+        """Make every connection through that proxy from the next one on."""
+        if not proxy.startswith("socks"):
+            self.via = proxy or None
+            return
+        from mtbot.channels.telegram.socks import SocksConnector, options  # noqa: PLC0415 - few have such a proxy
+
+        self._connector_type = SocksConnector
+        self._connector_init |= options(proxy)
 
     async def close(self) -> None:
         """Close the connections, and be back once they are closed.
@@ -79,12 +104,15 @@ class _Session(AiohttpSession):
         seconds = self.timeout if timeout is None else timeout
         try:
             async with session.post(
-                url, data=form, proxy=self.via, timeout=aiohttp.ClientTimeout(total=seconds, sock_connect=10)
+                url,
+                data=form,
+                proxy=self.via,
+                timeout=aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS),
             ) as answer:
                 status, content = answer.status, await answer.text()
-        except _NOT_SENT as error:
-            raise Unreachable("the Bot API server can't be reached") from _nameless(error)
         except (TimeoutError, aiohttp.ClientError) as error:
+            if fault := _not_sent(error):
+                raise fault from _nameless(error)
             raise Ambiguous(f"the connection broke during {method.__api_method__}") from _nameless(error)
         if status >= 500:
             raise ChannelError(f"the Bot API server answered {status}", status=status)
@@ -123,7 +151,8 @@ class Transport:
         self._session = _Session(api=server, timeout=CALL_SECONDS)
         # polls have connections of their own, which can be made anew without breaking what is being sent
         self._polls = _Session(api=server, timeout=CALL_SECONDS)
-        self._session.via = self._polls.via = account.proxy or None
+        for session in (self._session, self._polls):
+            session.go_by(account.proxy)
         self._url = server.api_url(token=account.token, method="getUpdates")
         self.bot = Bot(account.token, session=self._session)
         self.account = account
@@ -162,7 +191,7 @@ class Transport:
         if offset is not None:
             body["offset"] = offset
         session = await self._polls.create_session()
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS)
         try:
             async with asyncio.timeout(POLL_SECONDS + POLL_GRACE):
                 async with session.post(self._url, json=body, proxy=self._polls.via, timeout=timeout) as answer:
@@ -170,7 +199,7 @@ class Transport:
                     while chunk := await answer.content.read(MAX_POLL_BYTES):
                         content += chunk
         except (TimeoutError, aiohttp.ClientError) as error:
-            raise Unreachable("the long poll broke") from _nameless(error)
+            raise (_not_sent(error) or Unreachable("the long poll broke")) from _nameless(error)
         return _updates_of(status, content)
 
     async def fetch(self, handle: str, most: int) -> bytes:
@@ -185,7 +214,7 @@ class Transport:
             raise FileRefused("the Bot API server keeps files on its own disk and does not hand them out.")
         url = self._session.api.file_url(token=self.account.token, path=found.file_path)
         session = await self._session.create_session()
-        timeout = aiohttp.ClientTimeout(total=FILE_SECONDS, sock_connect=10)
+        timeout = aiohttp.ClientTimeout(total=FILE_SECONDS, sock_connect=CONNECT_SECONDS)
         pieces, size = [], 0
         try:
             async with session.get(url, proxy=self._session.via, timeout=timeout) as answer:
@@ -197,7 +226,8 @@ class Transport:
                         raise FileRefused(f"it is larger than the {size_text(most)} that I may take.")
                     pieces.append(piece)
         except (TimeoutError, aiohttp.ClientError) as error:
-            raise Unreachable("the connection broke while the file was fetched") from _nameless(error)
+            broke = Unreachable("the connection broke while the file was fetched")
+            raise (_not_sent(error) or broke) from _nameless(error)
         return b"".join(pieces)
 
     async def renew(self) -> None:

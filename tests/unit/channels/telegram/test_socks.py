@@ -1,0 +1,177 @@
+"""Everything to Telegram by a real SOCKS5 server on loopback; what goes wrong there is told without a secret."""
+
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+import pytest
+from aiogram.methods import SendMessage
+
+from mtbot.channels.telegram import transport as transport_module
+from mtbot.channels.telegram.account import who_am_i
+from mtbot.channels.telegram.transport import Account, Transport
+from mtbot.domain.errors import Unreachable
+from mtbot.domain.ids import BotName
+from mtbot.simulator.telegram import DEFAULT_TOKEN, TelegramSimulator
+from mtbot.simulator.values import Attachment
+from tests.socks5 import SocksProxy
+
+USER, PASSWORD = "reader", "p@ss word:1/2"
+CREDENTIALS = "reader:p%40ss%20word%3A1%2F2@"
+SERVER = ("bot-api.invalid", 8081)
+SEND = SendMessage(chat_id=1001, text="hello")
+
+
+@pytest.fixture
+async def telegram() -> AsyncIterator[TelegramSimulator]:
+    """A server with one open private chat."""
+    async with TelegramSimulator() as server:
+        server.open(1001)
+        yield server
+
+
+def to(telegram: TelegramSimulator) -> tuple[str, int]:
+    """Where the server is in truth, which only the proxy knows."""
+    parts = urlsplit(telegram.base_url)
+    assert parts.hostname is not None
+    assert parts.port is not None
+    return parts.hostname, parts.port
+
+
+@asynccontextmanager
+async def going_by(proxy: str, scheme: str = "http") -> AsyncIterator[Transport]:
+    """A connection to a server whose name nobody knows."""
+    found = Transport(Account(BotName("ops"), DEFAULT_TOKEN, f"{scheme}://{SERVER[0]}:{SERVER[1]}", proxy))
+    try:
+        yield found
+    finally:
+        await found.close()
+
+
+@pytest.mark.parametrize("scheme", ["socks5", "socks5h"])
+@pytest.mark.parametrize("credentials", ["", CREDENTIALS], ids=["open", "password"])
+async def test_calls_polls_and_files_go_by_the_proxy(
+    telegram: TelegramSimulator, scheme: str, credentials: str
+) -> None:
+    """And the proxy is asked for the name: the name service here may lie."""
+    user, password = (USER, PASSWORD) if credentials else ("", "")
+    async with (
+        SocksProxy(to(telegram), user=user, password=password) as proxy,
+        going_by(f"{scheme}://{credentials}127.0.0.1:{proxy.port}") as transport,
+    ):
+        assert (await who_am_i(transport)).id == 7001001
+        said = await telegram.say(1001, None, attach=Attachment(b"text", "a.txt"))
+        assert len(await transport.updates(None)) == 1
+        sent = next(message.attachment for message in telegram.chat(1001) if message.id == said)
+        assert sent is not None
+        assert await transport.fetch(sent.file_id, 10) == b"text"
+        assert set(proxy.asked) == {SERVER}
+        assert len(proxy.asked) >= 2  # polls have a connection of their own
+
+
+async def test_a_proxy_that_asks_nobody_is_used_with_a_password_too(telegram: TelegramSimulator) -> None:
+    """A user and a password are offered, not insisted on."""
+    async with (
+        SocksProxy(to(telegram)) as proxy,
+        going_by(f"socks5://{CREDENTIALS}127.0.0.1:{proxy.port}") as transport,
+    ):
+        assert (await who_am_i(transport)).id == 7001001
+
+
+@pytest.mark.parametrize(
+    ("knows", "credentials", "said"),
+    [
+        ({"user": USER, "password": "another"}, CREDENTIALS, "the proxy wants another user and password"),
+        ({"user": USER, "password": PASSWORD}, "", "the proxy wants another user and password"),
+        ({"refusal": 2}, "", "the proxy makes no connection (connection not allowed by ruleset)"),
+        ({"refusal": 4}, CREDENTIALS, "the proxy makes no connection (host unreachable)"),
+        (
+            {"nonsense": b"HTTP/1.1 400 Bad Request\r\n\r\n"},
+            "",
+            "what answers at the proxy's address is no SOCKS proxy",
+        ),
+        ({"nonsense": b"\x05"}, "", "the proxy hung up"),
+    ],
+    ids=["wrong password", "no password", "not allowed", "unreachable", "http", "hangs up"],
+)
+async def test_a_proxy_that_refuses_has_passed_nothing_on(
+    telegram: TelegramSimulator, knows: dict[str, object], credentials: str, said: str
+) -> None:
+    """So the call may be made again; neither text nor causes hold the token, the password or the address."""
+    async with (
+        SocksProxy(to(telegram), **knows) as proxy,  # type: ignore[arg-type] # the table is of mixed values
+        going_by(f"socks5://{credentials}127.0.0.1:{proxy.port}") as transport,
+    ):
+        for failing in (transport.call(SEND), transport.updates(None)):
+            with pytest.raises(Unreachable) as failed:
+                await failing
+            assert str(failed.value) == said
+            error: BaseException | None = failed.value
+            while error is not None:
+                shown = f"{error} {error!r}"
+                assert not [one for one in (DEFAULT_TOKEN, PASSWORD, CREDENTIALS, "127.0.0.1") if one in shown]
+                error = error.__cause__
+    assert telegram.chat(1001) == ()
+
+
+async def test_a_proxy_that_is_down_is_used_as_soon_as_it_is_up(telegram: TelegramSimulator) -> None:
+    """Nothing has to be made anew for it."""
+    async with SocksProxy(to(telegram)) as proxy, going_by(f"socks5://127.0.0.1:{proxy.port}") as transport:
+        await proxy.stop()
+        for failing in (transport.call(SEND), transport.updates(None)):
+            with pytest.raises(Unreachable, match=r"^the proxy can't be reached$"):
+                await failing
+        await proxy.start()
+        assert (await transport.call(SEND)).message_id == telegram.chat(1001)[-1].id
+
+
+async def test_a_proxy_that_says_nothing_is_given_up(
+    telegram: TelegramSimulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes the connection and never answers."""
+    monkeypatch.setattr(transport_module, "CONNECT_SECONDS", 0.1)
+    async with (
+        SocksProxy(to(telegram), mute=True) as proxy,
+        going_by(f"socks5://127.0.0.1:{proxy.port}") as transport,
+    ):
+        for failing in (transport.call(SEND), transport.updates(None)):
+            with pytest.raises(Unreachable, match=r"^the proxy does not answer$"):
+                await failing
+
+
+async def test_a_server_behind_the_proxy_without_tls_is_told_from_the_proxy(telegram: TelegramSimulator) -> None:
+    """The proxy did its part; what is behind it is not what its name says."""
+    async with (
+        SocksProxy(to(telegram)) as proxy,
+        going_by(f"socks5://127.0.0.1:{proxy.port}", "https") as transport,
+    ):
+        with pytest.raises(Unreachable, match=r"^no connection came about through the proxy \(\w+\)$"):
+            await transport.call(SEND)
+
+
+async def test_polls_that_are_renewed_go_by_the_proxy_again(telegram: TelegramSimulator) -> None:
+    """A fresh connection is no way around it."""
+    async with SocksProxy(to(telegram)) as proxy, going_by(f"socks5://127.0.0.1:{proxy.port}") as transport:
+        telegram.push_update(None, {"message": {"n": 1}})
+        assert len(await transport.updates(None)) == 1
+        before = len(proxy.asked)
+        await transport.renew()
+        assert len(await transport.updates(None)) == 1
+        assert len(proxy.asked) == before + 1
+
+
+def test_without_such_a_proxy_its_library_is_not_loaded() -> None:
+    """It would cost every start time and memory."""
+    code = (
+        "import sys\n"
+        "import mtbot.channels.telegram\n"
+        "from mtbot.channels.telegram.transport import Account, Transport\n"
+        "def loaded(proxy):\n"
+        "    Transport(Account('ops', '1:x', '', proxy))\n"
+        "    return 'aiohttp_socks' in sys.modules\n"
+        "print(loaded(''), loaded('http://127.0.0.1:9'), loaded('socks5://127.0.0.1:9'))\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "False False True\n"
