@@ -12,7 +12,6 @@ from mtbot.domain.call import ToolDefault
 from mtbot.domain.errors import ConfigError
 from mtbot.policy import argv_pattern, deny, owner
 from mtbot.policy.allow_rule import AllowRule, AllowRules
-from mtbot.policy.readonly import PACKS
 from mtbot.policy.rule import PatternsError
 from mtbot.policy.ruleset import Mode, Root, RootAccess, RuleSet
 from mtbot.policy.sensitive import Places
@@ -28,8 +27,10 @@ def compile_rules(profile: Profile, settings: Settings) -> RuleSet:
         raise ConfigError((f"tools.exec: {error}",)) from error
     allow = _owner_rules(owner_items(profile))
     packs = tuple(pack.value for pack in exec_settings.allow_packs)
-    for pack in packs:
-        allow = (*allow, *PACKS[pack])
+    if packs:
+        from mtbot.policy.readonly import PACKS  # noqa: PLC0415  hundreds of grammars, for whoever has chosen them
+
+        allow = (*allow, *(rule for pack in packs for rule in PACKS[pack]))
     return RuleSet(
         mode=Mode(exec_settings.mode.value),
         deny=denying,

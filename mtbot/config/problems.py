@@ -1,6 +1,5 @@
 """Faults of a configuration file as values: where, which key, what is wrong and what was probably meant."""
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -49,6 +48,8 @@ def printable(text: str) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """`` (did you mean "x"?)`` for the known name that is closest, or nothing if none is close."""
+    import difflib  # noqa: PLC0415  a file without a fault has no use for it
+
     folded = {name.casefold(): name for name in known}
     close = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
     return f' (did you mean "{folded[close[0]]}"?)' if close else ""

@@ -9,10 +9,12 @@ import asyncio
 import itertools
 import json
 import re
+import ssl
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import httpcore
 import httpx
@@ -63,6 +65,16 @@ async def prepare() -> None:
         await pool.request("GET", "http://localhost/")
 
 
+def _trust(base_url: str) -> ssl.SSLContext:
+    """Whom to trust there: one reading of the authorities serves every client, and plain HTTP needs none, so it has none."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if base_url.lower().startswith("http://") else _authorities()
+
+
+@cache
+def _authorities() -> ssl.SSLContext:
+    return httpx.create_ssl_context(trust_env=False)
+
+
 class HttpProvider(ABC):
     """Completes requests against one server, in a dialect that a subclass speaks.
 
@@ -86,6 +98,7 @@ class HttpProvider(ABC):
         self._client = httpx.AsyncClient(
             base_url=server.base_url.rstrip("/") + "/",
             timeout=httpx.Timeout(server.timeout, connect=self._connect),
+            verify=_trust(server.base_url),
             trust_env=False,
             transport=transport,
         )

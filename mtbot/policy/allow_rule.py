@@ -106,10 +106,11 @@ class AllowRules(tuple[AllowRule, ...]):
     def __init__(self, rules: Iterable[AllowRule] = ()) -> None:
         del rules  # the tuple itself was made by __new__
         self._any = tuple(rule for rule in self if rule.program is None)
-        programs = {rule.program for rule in self if rule.program is not None}
-        self._by_program = {
-            program: tuple(rule for rule in self if rule.program in (None, program)) for program in programs
-        }
+        found: dict[str, list[AllowRule]] = {rule.program: [] for rule in self if rule.program is not None}
+        for rule in self:
+            for mine in found.values() if rule.program is None else (found[rule.program],):
+                mine.append(rule)
+        self._by_program = {program: tuple(mine) for program, mine in found.items()}
         self.memo: dict[Argv, list[tuple[AllowRule, Match]]] = {}
         """What covered the latest commands: they are asked for twice, before and after the look-ups."""
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from typing import Protocol, cast
 
-import bashlex
-
 from mtbot.policy.reading_values import BashlexReading, RawCommand, Span, Unread
 
 MAX_BYTES = 2048
@@ -57,6 +55,8 @@ def read(text: str) -> BashlexReading | Unread:
 
 def _roots(text: str) -> list[_Node]:
     """The top-level nodes, as `bashlex.parse` gives them; for one line that is one node it is asked for less work."""
+    import bashlex  # noqa: PLC0415  it works out its tables anew at each import: what reads no command has no use for that
+
     # a here-document that ends without a newline is a parsing error otherwise
     ended = text + "\n"
     if "\n" not in text and "<<" not in text:

@@ -134,7 +134,7 @@ def _for_a_grant(wants: Wants, literal: Literal) -> Wants:
     if paths is None:
         return wants
     assert command is not None, "only a command has paths"
-    looks = allow.wanted(literal, grant_words.READERS)
+    looks = allow.wanted(literal, grant_words.readers())
     own = "/" in command.argv[0]
     return replace(
         wants,

@@ -5,15 +5,12 @@ which a program may cut a path out of a word is looked at: after ``=``, ``:``, `
 option (``-o/etc/x``).
 """
 
+from functools import cache
 from string import ascii_letters, digits
 
 from mtbot.policy.allow_rule import AllowRules
 from mtbot.policy.lexer import LexedCommand, Literal, NotLiteral
 from mtbot.policy.never import base_name, never_by_pattern, runs_workspace_files
-from mtbot.policy.readonly import READONLY
-
-READERS = AllowRules(READONLY)
-"""The commands that are known to look only, whether or not the owner has chosen the pack."""
 
 MAX_PATHS = 128
 """Paths that are looked up for one command; one that calls for more is asked about each time."""
@@ -21,6 +18,14 @@ MAX_PATHS = 128
 _CUTS = "=:,@"
 _INTO = frozenset({"cp", "mv", "ln"})
 """Programs that put what they are given into a directory, under its own name."""
+
+
+@cache
+def readers() -> AllowRules:
+    """The commands that are known to look only, whether or not the owner has chosen the pack."""
+    from mtbot.policy.readonly import READONLY  # noqa: PLC0415  its grammars are no work for a start, but for a question
+
+    return AllowRules(READONLY)
 
 
 def single(literal: Literal | NotLiteral | None) -> LexedCommand | None:

@@ -19,7 +19,7 @@ from mtbot.domain.record import Offer
 from mtbot.policy import allow, grant_words, never, sensitive
 from mtbot.policy.classify import NETWORK, WRITES
 from mtbot.policy.effects import Prepared
-from mtbot.policy.grant_words import READERS
+from mtbot.policy.grant_words import readers
 from mtbot.policy.lexer import LexedCommand, Literal, lex
 from mtbot.policy.people import People, Say
 from mtbot.policy.ruleset import RootAccess
@@ -216,7 +216,7 @@ def _reads(prepared: Prepared, facts: Facts) -> str | None:
     assert isinstance(literal, Literal), "only one plain command comes this far"
     paths = {word: allow.PathFact(path, facts.below.get(word, Below.UNKNOWN)) for word, path in facts.resolved.items()}
     context = allow.AllowContext(facts.directory, prepared.rules.places, paths, facts.repository_keys)
-    verdict = allow.judge(literal, prepared.second_reading, READERS, context)
+    verdict = allow.judge(literal, prepared.second_reading, readers(), context)
     if isinstance(verdict, allow.NotAllowed):
         return None if verdict.kind is allow.WhyNot.NO_RULE else verdict.reason
     if verdict.needs.network or verdict.environment:

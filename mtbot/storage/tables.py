@@ -16,14 +16,13 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     false,
-    text,
 )
 from sqlmodel import Field
 
 from mtbot.domain.record import ApprovalState, CronStatus, EventKind, OutKind, Via, Word
 from mtbot.domain.turn import ActorKind, Role, SurfaceName
 from mtbot.storage import account_tables, grant_tables, kept_tables, memory_tables, status_tables
-from mtbot.storage.table_base import ROW_ID, Base, added, one_of
+from mtbot.storage.table_base import ROW_ID, Base, added, one_of, some_rows
 
 # Whoever compares or builds the whole schema takes it from here, so every table must have been imported.
 __all__ = ["Base", "account_tables", "grant_tables", "kept_tables", "memory_tables", "status_tables"]
@@ -208,24 +207,22 @@ class EventRow(Base, table=True):
         CheckConstraint("length(previous) = 64 AND length(hash) = 64", name="ck_exec_audit_hash"),
         UniqueConstraint("previous", name="uq_exec_audit_previous"),
         UniqueConstraint("hash", name="uq_exec_audit_hash"),
-        Index(
+        some_rows(
             "uq_exec_audit_started",
             "call",
             unique=True,
-            sqlite_where=text("kind = 'started'"),
-            postgresql_where=text("kind = 'started'"),
+            where="kind = 'started'",
         ),
         Index("ix_exec_audit_call", "call", "seq"),
         Index("ix_exec_audit_kind", "kind", "seq"),
         Index("ix_exec_audit_session_kind", "session", "kind", "seq"),
-        Index(
+        some_rows(
             # the kind is in it although it is always the same: two columns that fit are what SQLite prefers to one
             "ix_exec_audit_chat_proposed",
             "chat",
             "kind",
             "seq",
-            sqlite_where=text("kind = 'proposed'"),
-            postgresql_where=text("kind = 'proposed'"),
+            where="kind = 'proposed'",
         ),
         Index("ix_exec_audit_at", "at_ms", "seq"),
     )
@@ -280,12 +277,11 @@ class InboxTable(Base, table=True):
     __table_args__ = (
         UniqueConstraint("bot", "update_id", "digest", name="uq_inbox_update"),
         CheckConstraint("(sealed IS NULL) = done", name="ck_inbox_wiped"),
-        Index(
+        some_rows(
             "ix_inbox_waiting",
             "bot",
             "id",
-            sqlite_where=text("NOT done"),
-            postgresql_where=text("NOT done"),
+            where="NOT done",
         ),
         Index("ix_inbox_arrival", "bot", "id"),
     )
@@ -309,21 +305,19 @@ class OutboxTable(Base, table=True):
         CheckConstraint(one_of("kind", OutKind), name="ck_outbox_kind"),
         CheckConstraint(one_of("state", OutboxState), name="ck_outbox_state"),
         CheckConstraint("state NOT IN ('queued', 'sending') OR sealed IS NOT NULL", name="ck_outbox_payload"),
-        Index(
+        some_rows(
             "ix_outbox_open",
             "surface",
             "bot",
             "chat",
             "label",
             "id",
-            sqlite_where=text("state IN ('queued', 'sending')"),
-            postgresql_where=text("state IN ('queued', 'sending')"),
+            where="state IN ('queued', 'sending')",
         ),
-        Index(
+        some_rows(
             "ix_outbox_ambiguous",
             "id",
-            sqlite_where=text("state = 'ambiguous'"),
-            postgresql_where=text("state = 'ambiguous'"),
+            where="state = 'ambiguous'",
         ),
         Index("ix_outbox_approval", "approval"),
     )
@@ -377,11 +371,10 @@ class CronRow(Base, table=True):
         CheckConstraint("(status = 'started') = (finished_ms IS NULL)", name="ck_cron_runs_finished"),
         UniqueConstraint("job", "due_ms", name="uq_cron_runs_job_due"),
         Index("ix_cron_runs_last", "job", "started_ms", "id"),
-        Index(
+        some_rows(
             "ix_cron_runs_open",
             "id",
-            sqlite_where=text("status = 'started'"),
-            postgresql_where=text("status = 'started'"),
+            where="status = 'started'",
         ),
     )
 
