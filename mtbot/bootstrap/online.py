@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from mtbot.approvals.cut_off import CutOffCards
+from mtbot.bootstrap import collector
 from mtbot.bootstrap.account import find_account
 from mtbot.bootstrap.bots import BotParts, Bots, BotWays
 from mtbot.bootstrap.chat_commands import commands_of
@@ -259,6 +260,7 @@ class Running:
         if self.engine.loaded.settings.cron.enabled:
             services.append(self.scheduler.run)
         services += [self.engine.jobs.run, *self.beside]
+        collector.wake()
         _log.info("gateway.ready", bots=[str(bot.name) for bot in bots])
         return services
 

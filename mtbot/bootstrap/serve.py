@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import structlog
 
+from mtbot.bootstrap import collector
 from mtbot.bootstrap.engine import Engine, build_engine
 from mtbot.bootstrap.offline import Loaded, place_of, work
 from mtbot.bootstrap.people import local_person
@@ -174,6 +175,7 @@ async def _one_turn(engine: Engine, address: Address, inbound: Inbound) -> int:
         loop.add_signal_handler(number, stop, int(number))
     outbox = asyncio.create_task(engine.outbox.run())
     watch = asyncio.create_task(engine.recovery.watch())
+    collector.wake()
     engine.lanes.offer(address.session, inbound)
     status = await ended
     watch.cancel()
@@ -213,6 +215,7 @@ async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver
     engine = build_engine(await work(loaded), Runner(spawner))
     outbox = asyncio.create_task(engine.outbox.run())
     came = _cancel_at_signals()
+    collector.wake()
     try:
         ran = await build_scheduler(engine).run_now(job, loaded.clock.now_ms(), deliver=deliver)
         if deliver and holder is None:

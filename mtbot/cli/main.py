@@ -12,6 +12,7 @@ from importlib import import_module
 
 import click
 
+from mtbot.bootstrap import collector
 from mtbot.cli.frame import Frame
 
 
@@ -103,6 +104,7 @@ def root(ctx: click.Context, config: str | None, log_level: str | None) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command line and exit with its status."""
+    collector.rest()
     sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
 
 

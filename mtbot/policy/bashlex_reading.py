@@ -8,6 +8,8 @@ short texts, hence what it is not given; and it fails in many ways on valid bash
 from __future__ import annotations
 
 import re
+from functools import cache
+from types import ModuleType
 from typing import Protocol, cast
 
 from mtbot.policy.reading_values import BashlexReading, RawCommand, Span, Unread
@@ -31,6 +33,14 @@ class _Node(Protocol):
 
     kind: str
     pos: tuple[int, int]
+
+
+@cache
+def load() -> ModuleType:
+    """bashlex itself: it builds the tables of its grammar for a tenth of a second, and many verbs read no command."""
+    import bashlex  # noqa: PLC0415 - only where a command is read
+
+    return cast("ModuleType", bashlex)
 
 
 def read(text: str) -> BashlexReading | Unread:
@@ -58,7 +68,7 @@ def _roots(text: str) -> list[_Node]:
     import bashlex  # noqa: PLC0415  it works out its tables anew at each import: what reads no command has no use for that
 
     # a here-document that ends without a newline is a parsing error otherwise
-    ended = text + "\n"
+    bashlex, ended = load(), text + "\n"
     if "\n" not in text and "<<" not in text:
         root = cast("_Node", bashlex.parsesingle(ended))
         if root.pos[1] + 1 == len(ended):

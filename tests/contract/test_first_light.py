@@ -1,7 +1,9 @@
 """The life of one command in a private chat, from the message to the record."""
 
+import gc
 from pathlib import Path
 
+from mtbot.bootstrap import collector
 from mtbot.simulator.script import call, say
 from tests.contract.stage import CHIEF, Setting, open_stage
 
@@ -42,3 +44,14 @@ async def test_a_refused_command_never_runs_and_the_chat_hears_the_rule(tmp_path
         await stage.telegram.shown(CHIEF.id, "I could not.")
         assert (stage.workspace / "precious").exists()
         assert "Rule files.rm-recursive" in " ".join(stage.bot_texts())
+
+
+async def test_a_gateway_that_serves_collects_its_garbage_as_usual(tmp_path: Path) -> None:
+    """Only while it loads does the collector rest."""
+    usual = gc.get_threshold()
+    collector.rest()
+    try:
+        async with open_stage(tmp_path):
+            assert gc.get_threshold() == usual
+    finally:
+        gc.set_threshold(*usual)
