@@ -1,9 +1,11 @@
 """Kept calls as rows: written with a start, gone with its end, wiped by whoever deals with what a crash left of them."""
 
-from sqlalchemy import bindparam, delete, update
+from sqlalchemy import bindparam, delete, exists, update
 from sqlalchemy import select as columns
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, insert
 
+from mtbot.audit import ENDS
 from mtbot.domain.again import Keep, KeptCall, KeptState, Standing
 from mtbot.domain.errors import NotUsable, SealError
 from mtbot.domain.ids import SessionId
@@ -12,6 +14,7 @@ from mtbot.domain.turn import Actor
 from mtbot.storage.engine import Database
 from mtbot.storage.kept_tables import KeptRow
 from mtbot.storage.seal import Seal
+from mtbot.storage.tables import EventRow
 from mtbot.storage.wire import Prepared, Wire
 
 _TABLE = "kept_calls"
@@ -101,9 +104,16 @@ def over(wire: Wire, start: int) -> None:
 
 
 def clear(session: Session, wanted: SessionId) -> None:
-    """Wipe what is kept of a conversation that is begun anew; what ran last there cannot be asked for again."""
+    """Wipe what is kept of a conversation that is begun anew; what was cut off there cannot be asked for again.
+
+    A call without an end is not the conversation's alone: a job goes on behind it, and a crash may yet cut it off.
+    """
+    end = aliased(EventRow)
+    ended = exists().where(
+        col(EventRow.seq) == col(KeptRow.seq), col(end.call) == col(EventRow.call), col(end.kind).in_(ENDS)
+    )
     session.execute(
         update(KeptRow)
-        .where(col(KeptRow.session) == wanted, col(KeptRow.state) == KeptState.KEPT)
+        .where(col(KeptRow.session) == wanted, col(KeptRow.state) == KeptState.KEPT, ended)
         .values(state=KeptState.CLEARED, sealed=None, actor="")
     )

@@ -281,6 +281,25 @@ async def test_after_a_crash_it_is_gone_and_told(tmp_path: Path) -> None:
         assert [kind for kind, _ in await kinds(stage)] == ["started", "interrupted"]
 
 
+async def test_a_job_outlives_the_conversation_that_began_it_and_is_asked_for_again(tmp_path: Path) -> None:
+    """A fresh start meanwhile takes nothing from it: what a crash cuts off afterwards is the very call."""
+    async with open_stage(tmp_path, started(), RULE, start=False) as stage:
+        script(stage, "echo $$ > child; cat pipe\n")
+        async with stage.gateway_process() as gateway:
+            await begin(stage)
+            held = await child_of(stage)
+            await stage.telegram.say(CHIEF, None, "/new")
+            await stage.telegram.shown(CHIEF.id, "A fresh start", timeout=20)
+            gateway.kill()
+            await gateway.wait()
+            await asyncio.to_thread(_ended, held)
+        await stage.start()
+        notice = await stage.telegram.shown(CHIEF.id, "Cut off", timeout=20)
+        assert await stage.telegram.press(CHIEF, "Ask to run it again", notice.chat, timeout=20) == "Asking again."
+        await stage.telegram.shown(CHIEF.id, "(job ", after=notice.id, timeout=20)
+        assert [kind for kind, _ in await kinds(stage)] == ["started", "interrupted", "started"]
+
+
 def _ended(held: int) -> None:
     poller = select.poll()
     poller.register(held, select.POLLIN)

@@ -231,11 +231,26 @@ class TestAskingAgain:
         other = await trail.start(
             replace(start("c2"), session=PRIVATE.session), None, keep=replace(KEEP, call=elsewhere)
         )
+        for call in ("c1", "c2"):
+            await trail.append(draft(EventKind.INTERRUPTED, call))
         await HistoryStore(db).clear(GROUP.session)
         assert await kept.standing(begun.seq) == Standing(KeptState.CLEARED, "", AT)
         assert (await kept.standing(other.seq) or Standing(KeptState.CLEARED)).state is KeptState.KEPT
         with pytest.raises(NotUsable, match="begun anew"):
             await ask(consents, begun, "t2", "AAAA")
+
+    async def test_a_call_that_goes_on_behind_its_conversation_stays(
+        self, db: Database, trail: Trail, kept: KeptStore
+    ) -> None:
+        """A job: if a crash cuts it off, it can be asked for again, and once that is on record a fresh start wipes it."""
+        begun, behind = [await trail.start(start(call), None, keep=KEEP) for call in ("c1", "c2")]
+        await trail.append(draft(EventKind.INTERRUPTED, "c1"))
+        await HistoryStore(db).clear(GROUP.session)
+        assert await kept.standing(begun.seq) == Standing(KeptState.CLEARED, "", AT)
+        assert (await kept.standing(behind.seq) or Standing(KeptState.CLEARED)).call == CALL
+        await trail.append(draft(EventKind.INTERRUPTED, "c2"))
+        await HistoryStore(db).clear(GROUP.session)
+        assert await kept.standing(behind.seq) == Standing(KeptState.CLEARED, "", AT)
 
     async def test_a_question_that_cannot_be_written_costs_nothing(
         self, trail: Trail, consents: ConsentStore, kept: KeptStore
