@@ -65,8 +65,6 @@ def read(text: str) -> BashlexReading | Unread:
 
 def _roots(text: str) -> list[_Node]:
     """The top-level nodes, as `bashlex.parse` gives them; for one line that is one node it is asked for less work."""
-    import bashlex  # noqa: PLC0415  it works out its tables anew at each import: what reads no command has no use for that
-
     # a here-document that ends without a newline is a parsing error otherwise
     bashlex, ended = load(), text + "\n"
     if "\n" not in text and "<<" not in text:
