@@ -74,7 +74,7 @@ def rules(only: str | None) -> None:
 @policy.command()
 @click.pass_obj
 def lint(frame: Frame) -> int:
-    """Look over your own rules: too wide, never used, naming an interpreter; exit 1 if there is a remark."""
+    """Look over your own rules: too wide, never used, one option from running anything; exit 1 if there is a remark."""
     from mtbot.bootstrap.review import owner_rules, past
     from mtbot.policy.review import lint as remarks_on
 

@@ -1,12 +1,13 @@
 """Look over rules instead of commands: what is too wide, what is never used, what people approve again and again."""
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from mtbot.policy import argv_pattern, never
+from mtbot.policy import argv_pattern, never, powers
 from mtbot.policy.allow_rule import AllowRule, Argv
-from mtbot.policy.lexer import Literal, lex
+from mtbot.policy.lexer import Literal, lex, quote
 from mtbot.policy.owner import Item, covers
 from mtbot.policy.rule import Patterns
 
@@ -40,6 +41,8 @@ def lint(
         key = f"tools.exec.allow[{index}]"
         if item.regex is not None and all(covers(rule, text) for text in _EVERYTHING):
             found.append(Remark(key, "matches everything"))
+        elif item.regex is not None:
+            found += [Remark(key, text) for text in _power_remarks(rule, (*item.permits, *commands))]
         runs = [text for text in _ANYTHING if covers(rule, text)]
         if (
             item.argv
@@ -61,6 +64,24 @@ def lint(
     for index, expression in enumerate(deny):
         found += [Remark(f"tools.exec.deny[{index}]", text) for text in _deny_remarks(expression, commands)]
     return tuple(found)
+
+
+def _power_remarks(rule: AllowRule, texts: Iterable[str]) -> Iterator[str]:
+    """What an expression lets a program do by an option that nobody may have thought of."""
+    known = [
+        command.argv for text in texts if isinstance(literal := lex(text), Literal) for command in literal.commands
+    ]
+    for one in powers.granted(rule, known):
+        said = [
+            f"{does} ({', '.join(options)})"
+            for does in powers.Does
+            if (options := [power.option for power in one.powers if power.does is does])
+        ]
+        safer = json.dumps(list(powers.POWERFUL[one.program].safer))
+        yield (
+            f"covers `{' '.join(map(quote, one.example))}`: {one.program} {' and '.join(said)}; "
+            f"an argv rule such as {safer} takes no option that it does not name"
+        )
 
 
 def _deny_remarks(expression: str, commands: Sequence[str]) -> list[str]:

@@ -19,14 +19,15 @@ MAX_SCRIPT = 4096
 MAX_TEXTS = 200
 """Texts of one command; the reader of the texts has a lower bound, and one that is hit is a doubt."""
 
-_TAR_TEXTS = words("--use-compress-program --to-command --info-script --new-volume-script --rsh-command")
+TAR_TEXTS = words("--use-compress-program --to-command --info-script --new-volume-script --rsh-command")
 _TAR_VALUES = "bCfgHKLNTVX"
 _SSH_VALUES = "BbcDEeFIiJLlmOpPQRSWw"
 _RSYNC_VALUES = "BMfT"
+RSYNC_SHELLS = words("-e --rsh")
 _SSH_TEXTS = re.compile(r"\s*(?:proxycommand|localcommand|knownhostscommand)\s{0,8}[= ]\s{0,8}", re.IGNORECASE)
 _SED_RUNS = re.compile(r"(?:^|[\s;{}0-9$/!,~+I])e[ \t]+([^\n]{1,2000})")
 _SED_REPLACES = re.compile(r"s([/|,#@:!%_])(?:(?!\1).){0,500}\1((?:(?!\1).){1,500})\1[gpiIm0-9]{0,5}e")
-_TEXT_OPTIONS = {
+TEXT_OPTIONS = {
     "split": words("--filter"),
     "zip": words("-TT --unzip-command"),
     "man": words("-P --pager -H --html"),
@@ -44,7 +45,7 @@ def _texts(program: str, found: Iterator[Word]) -> tuple[Inside, ...]:
 def tar(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
     """`--checkpoint-action=exec=CMD`, a compression program, a script for volumes."""
     arguments = command.argv[1:]
-    named = list(values_of(arguments, _TAR_TEXTS | {"-I", "-F"}, _TAR_VALUES))
+    named = list(values_of(arguments, TAR_TEXTS | {"-I", "-F"}, _TAR_VALUES))
     first = arguments[0].text if arguments else ""
     if first[:1] not in ("", "-"):  # letters without a dash: their values follow in the order of the letters
         taking = [letter for letter in first if letter in "IF" + _TAR_VALUES]
@@ -84,7 +85,7 @@ def editor(command: SimpleCommand, stdin: str | None) -> tuple[Inside, ...]:
 def opened_by(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
     """The remote shell of rsync, scp and the like, and the proxies of ssh."""
     arguments = command.argv[1:]
-    found = list(values_of(arguments, words("-e --rsh"), _RSYNC_VALUES)) if command.program == "rsync" else []
+    found = list(values_of(arguments, RSYNC_SHELLS, _RSYNC_VALUES)) if command.program == "rsync" else []
     for word in values_of(arguments, frozenset({"-o"}), _SSH_VALUES):
         named = _SSH_TEXTS.match(word.text)
         if named:
@@ -111,7 +112,7 @@ def called_back(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
 
 def by_name(command: SimpleCommand, _: str | None) -> tuple[Inside, ...]:
     """A filter, a pager, a compression program or a debugger's shell: one option, one text."""
-    found = values_of(command.argv[1:], _TEXT_OPTIONS[command.program])
+    found = values_of(command.argv[1:], TEXT_OPTIONS[command.program])
     return _texts(command.program, (Word(word.text.removeprefix("shell ").lstrip("!"), word.dynamic) for word in found))
 
 
@@ -133,7 +134,7 @@ BY_OPTION: dict[str, Callable[[SimpleCommand, str | None], tuple[Inside, ...]]] 
     **dict.fromkeys(("ssh", "scp", "sftp", "rsync"), opened_by),
     **dict.fromkeys(("make", "gmake"), make),
     **dict.fromkeys(("mapfile", "readarray", "complete", "compgen"), called_back),
-    **dict.fromkeys(_TEXT_OPTIONS, by_name),
+    **dict.fromkeys(TEXT_OPTIONS, by_name),
     "capsh": after_dashes,
     "crontab": crontab,
 }
