@@ -147,9 +147,13 @@ class NotUsable(ConsentError):
 
 
 class ChannelError(MtclawError):
-    """The chat service refused; ``status`` is its code."""
+    """The chat service refused; ``status`` is its code.
+
+    ``file_arrived``: the file that goes before a question is there, and only the question is not.
+    """
 
     code = "channel"
+    file_arrived = False
 
     def __init__(self, message: str, *, status: int = 0, hint: str = "") -> None:
         super().__init__(message, hint=hint)

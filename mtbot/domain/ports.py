@@ -292,8 +292,8 @@ class Outbox(Protocol):
         """Delivered: wipe the payload; a card's message id goes to its approval."""
         ...
 
-    async def retry(self, row: int, due_ms: int) -> None:
-        """Not delivered for certain: put it back."""
+    async def retry(self, row: int, due_ms: int, left: OutboxItem | None = None) -> None:
+        """Not delivered for certain: put it back; with ``left`` that is what is still to be sent of it."""
         ...
 
     async def drop(self, row: int, why: str) -> None:

@@ -30,6 +30,8 @@ IDLE_SECONDS = 2.0
 """How long the worker rests when nobody wakes it: another process (the CLI) may have queued something."""
 
 MAX_ATTEMPTS = 8
+BACK_OFF_MS = 1000
+"""Until the second try; it doubles with each."""
 
 MISSING = "I can't tell whether my last answer reached you. If it did not, ask me to repeat it."
 TWICE = "I can't tell whether this reached you before."
@@ -140,7 +142,7 @@ class OutboxWorker:
         try:
             sent = await self._ways[item.address.surface].deliver(item, message)
         except Throttled as error:
-            await outbox.retry(row.id, self._clock.now_ms() + int(error.retry_after * 1000) + 50)
+            await outbox.retry(row.id, self._clock.now_ms() + int(error.retry_after * 1000) + 50, _left(item, error))
         except (Unreachable, TokenRejected) as error:
             await self._again(row, error)
         except Ambiguous as error:
@@ -150,7 +152,7 @@ class OutboxWorker:
                 await self._again(row, error)
                 return
             if isinstance(error, ChatGone) and await self.on_gone(item.address, error):
-                await outbox.retry(row.id, self._clock.now_ms())
+                await outbox.retry(row.id, self._clock.now_ms(), _left(item, error))
                 return
             _log.error("outbox.refused", row=row.id, kind=item.kind.value, code=error.code, error=str(error))
             await self._drop(row, str(error))
@@ -179,7 +181,7 @@ class OutboxWorker:
             await self._again(row, error)
             return
         await self._mail.outbox.drop(row.id, f"ambiguous: {error}")
-        again = await self._in_words(row.item)
+        again = await self._in_words(_left(row.item, error) or row.item)
         if again is not None:
             await self._mail.outbox.put(again, now_ms=self._clock.now_ms())
 
@@ -227,8 +229,8 @@ class OutboxWorker:
             _log.error("outbox.gave_up", row=row.id, error=str(error))
             await self._mail.outbox.drop(row.id, f"gave up: {error}")
             return
-        wait = min(60_000, 1000 * 2 ** min(row.attempts, 6))
-        await self._mail.outbox.retry(row.id, self._clock.now_ms() + wait)
+        wait = min(60_000, BACK_OFF_MS * 2 ** min(row.attempts, 6))
+        await self._mail.outbox.retry(row.id, self._clock.now_ms() + wait, _left(row.item, error))
 
     async def _message_of(self, approval: ApprovalId | None) -> int | None:
         """The message of a question; None if there is none, also when its session was cleared meanwhile."""
@@ -236,6 +238,13 @@ class OutboxWorker:
             return None if approval is None else (await self._mail.consents.get(approval)).message
         except ConsentError:
             return None
+
+
+def _left(item: OutboxItem, error: ChannelError) -> OutboxItem | None:
+    """What is still to be sent of a question whose file is there already; None for all of it."""
+    if not error.file_arrived or item.card is None:
+        return None
+    return replace(item, card=replace(item.card, attachment=None))
 
 
 async def _gone(_address: Address, _error: ChatGone) -> bool:

@@ -88,7 +88,13 @@ def queue(session: Session, seal: Seal, items: Iterable[OutboxItem], now_ms: int
         )
         session.add(row)
         session.flush()
-        row.sealed = seal.close(_payload(item), "outbox", row.id)
+        assert row.id is not None
+        row.sealed = sealed(seal, item, row.id)
+
+
+def sealed(seal: Seal, item: OutboxItem, row: int) -> bytes:
+    """What an outbox row of that number holds of an item."""
+    return seal.close(_payload(item), "outbox", row)
 
 
 def unqueue(row: OutboxTable, seal: Seal, mask: Mask) -> OutboxRow:

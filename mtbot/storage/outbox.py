@@ -7,7 +7,7 @@ from sqlmodel import Session, col, select
 
 from mtbot.audit import storable
 from mtbot.domain.record import OutboxItem, OutboxRow, OutKind
-from mtbot.storage.columns import Mask, queue, unqueue
+from mtbot.storage.columns import Mask, queue, sealed, unqueue
 from mtbot.storage.engine import Database
 from mtbot.storage.instance import Instance, provably_dead
 from mtbot.storage.tables import OPEN_OUTBOX, ApprovalRow, OutboxState, OutboxTable
@@ -75,14 +75,19 @@ class OutboxStore:
 
         await self._db.write(work)
 
-    async def retry(self, row: int, due_ms: int) -> None:
-        """Not delivered for certain: put it back, to be tried again at ``due_ms``. StorageError."""
+    async def retry(self, row: int, due_ms: int, left: OutboxItem | None = None) -> None:
+        """Not delivered for certain: put it back, to be tried again at ``due_ms``. StorageError.
+
+        With ``left`` that is what is still to be sent of it, and the rest is there.
+        """
 
         def work(session: Session) -> None:
             found = session.get(OutboxTable, row)
             if found is not None and found.sealed is not None:
                 found.state, found.sender, found.due_ms = OutboxState.QUEUED, "", due_ms
                 found.attempts += 1
+                if left is not None:
+                    found.sealed = sealed(self._db.seal, left, row)
 
         await self._db.write(work)
 

@@ -9,6 +9,7 @@ from sqlmodel import select
 from mtbot.channels.telegram import poll, transport, watchdog
 from mtbot.domain.errors import ChannelError
 from mtbot.domain.ids import BotName
+from mtbot.gateway import outbox
 from mtbot.simulator import faults
 from mtbot.simulator.faults import Fault
 from mtbot.simulator.people import Disguise, Origin
@@ -359,3 +360,24 @@ async def test_a_loop_that_is_stuck_ends_the_gateway(tmp_path: Path, monkeypatch
         assert serving is not None
         with pytest.raises(ChannelError, match="polling of bot main is stuck"):
             await serving
+
+
+async def test_the_file_of_a_question_comes_once_however_long_the_question_is_held_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also across a restart; then it can be answered."""
+    monkeypatch.setattr(outbox, "BACK_OFF_MS", 1)
+    monkeypatch.setattr(outbox, "IDLE_SECONDS", 0.02)
+    command = f"echo {'word ' * 1500}> sentinel"
+    async with open_stage(tmp_path, (call("exec", {"command": command}), say("Logged."))) as stage:
+        stage.telegram.fault("sendMessage", faults.bad_gateway(), times=faults.FOR_EVER)
+        await stage.telegram.say(CHIEF, None, "go")
+        await stage.telegram.wait_for(lambda sim: len(sim.calls("sendMessage")) > 6, 20)
+        await stage.restart()
+        before = len(stage.telegram.calls("sendMessage"))
+        await stage.telegram.wait_for(lambda sim: len(sim.calls("sendMessage")) > before + 2, 20)
+        stage.telegram.clear_faults()
+        await stage.telegram.shown(CHIEF.id, "Run this on", timeout=20)
+        assert len(stage.telegram.calls("sendDocument")) == 1
+        assert await stage.telegram.press(CHIEF, "✅ Approve once", timeout=20) == "Approved."
+        await stage.telegram.shown(CHIEF.id, "Logged.", timeout=20)

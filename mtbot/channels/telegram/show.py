@@ -243,16 +243,11 @@ class TelegramWay:
         if card.attachment is None:
             return await send()
         await self._document(item, str(card.attachment))
-        # the file is there: if the whole item were sent anew, it would come twice
-        for _ in range(LATER_PART_TRIES - 1):
-            try:
-                return await send()
-            except ChannelError as error:
-                wait = _wait_after(error)
-                if wait is None:
-                    raise
-                await asyncio.sleep(wait)
-        return await send()
+        try:
+            return await send()
+        except ChannelError as error:
+            error.file_arrived = True
+            raise
 
     async def _document(self, item: OutboxItem, text: str) -> None:
         """The whole text as a file; its name begins with its own SHA-256."""

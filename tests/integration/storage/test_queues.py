@@ -163,6 +163,15 @@ class TestOutbox:
         (again,) = await outbox.next(CHATS, NOW + 500)
         assert again == replace(row, attempts=1, due_ms=NOW + 500)
 
+    async def test_a_row_that_comes_again_may_be_what_is_left_of_it(self, outbox: OutboxStore) -> None:
+        """A part of it is there already, and that outlives a restart."""
+        await outbox.put(reply("1 and 2"), now_ms=NOW)
+        (row,) = await outbox.next(CHATS, NOW)
+        await outbox.claim(row.id)
+        await outbox.retry(row.id, NOW, reply("2"))
+        (again,) = await outbox.next(CHATS, NOW)
+        assert again == replace(row, item=reply("2"), attempts=1)
+
     async def test_a_row_is_claimed_once(self, place: Place, db: Database, outbox: OutboxStore) -> None:
         """Of two senders in two processes one gets it."""
         await outbox.put(reply(), now_ms=NOW)

@@ -331,3 +331,29 @@ async def test_a_lapsed_question_is_no_question_in_words(office: Office) -> None
     await office.desk().decide(ident, Ruling(ApprovalState.DENIED, CHIEF, Via.BUTTON, office.clock.now))
     found = worker(office, Chat())
     assert await found._in_words(rows[0].item) is None
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [Throttled("slow", 1), Unreachable("no"), ChannelError("bad gateway", status=502), Ambiguous("broke")],
+    ids=["limit", "down", "502", "ambiguous"],
+)
+@pytest.mark.parametrize("there", [True, False])
+async def test_the_file_of_a_question_is_not_sent_again_once_it_is_there(
+    office: Office, fault: ChannelError, there: bool
+) -> None:
+    """However often the question itself is tried, also after a restart."""
+    fault.file_arrived = there
+    chat = Chat(deque([fault]))
+    approval = await office.ask()
+    card = Card(CardKind.QUESTION, safe("Run?"), safe("ls"), (), attachment=safe("ls -l"))
+    (row,) = await office.stores.outbox.next([SurfaceName.GROUP, SurfaceName.PRIVATE], office.clock.now)
+    await office.stores.outbox.retry(row.id, 0, replace(row.item, card=card))
+    for _ in range(2):
+        async with serving(office, chat):
+            pass
+        office.clock.now += 60_000
+    ((item, _),) = chat.sent
+    assert item.card is not None
+    assert (item.card.body, item.card.attachment) == (safe("ls"), None if there else safe("ls -l"))
+    assert (await office.stores.consents.get(approval)).state is ApprovalState.PENDING

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import pytest
@@ -195,23 +195,27 @@ async def test_everything_stays_in_its_topic(line: Line) -> None:
     assert {call.method for call in sent} == {"sendMessage", "sendDocument"}
 
 
-@pytest.mark.parametrize("fault", [faults.too_many(0), faults.bad_gateway()], ids=["limit", "502"])
-async def test_a_question_with_a_file_brings_it_once(line: Line, fault: Fault) -> None:
-    """What holds up the question behind its file does not bring the file again."""
+@pytest.mark.parametrize(
+    ("method", "there"), [("sendDocument", False), ("sendMessage", True)], ids=["the file", "the question"]
+)
+@pytest.mark.parametrize(
+    "fault",
+    [faults.too_many(0), faults.bad_gateway(), faults.status(400, "Bad Request: no"), faults.drop()],
+    ids=["limit", "502", "refused", "ambiguous"],
+)
+async def test_a_question_that_is_held_up_says_whether_its_file_is_there(
+    line: Line, method: str, there: bool, fault: Fault
+) -> None:
+    """Nobody can answer it, so whoever sends it has to know, and need not send the file again."""
     long = Card(CardKind.QUESTION, SAFE("Run this?"), SAFE("see the file"), (), attachment=SAFE("ls " * 2000))
-    line.steps.before_second = lambda: line.telegram.fault("sendMessage", fault, times=2)
-    await line.way.deliver(OutboxItem(OutKind.CARD, HERE, card=long), None)
-    assert len(line.telegram.calls("sendDocument")) == 1
-    assert line.shown()[-1] == "Run this?\nsee the file"
-
-
-async def test_a_question_whose_file_stands_alone_is_reported(line: Line) -> None:
-    """Nobody can answer it, so whoever sends it has to know."""
-    long = Card(CardKind.QUESTION, SAFE("Run this?"), SAFE("see the file"), (), attachment=SAFE("ls " * 2000))
-    for fault, times in ((faults.status(400, "Bad Request: no"), 1), (faults.bad_gateway(), module.LATER_PART_TRIES)):
-        line.telegram.fault("sendMessage", fault, times=times)
-        with pytest.raises(ChannelError):
-            await line.way.deliver(OutboxItem(OutKind.CARD, HERE, card=long), None)
+    line.telegram.fault(method, fault)
+    with pytest.raises(ChannelError) as failed:
+        await line.way.deliver(OutboxItem(OutKind.CARD, HERE, card=long), None)
+    assert failed.value.file_arrived is there
+    line.telegram.fault("sendMessage", fault)
+    with pytest.raises(ChannelError) as failed:
+        await line.way.deliver(OutboxItem(OutKind.CARD, HERE, card=replace(long, attachment=None)), None)
+    assert failed.value.file_arrived is False
 
 
 async def test_a_late_answer_to_a_press_is_let_go(line: Line) -> None:
