@@ -6,12 +6,15 @@ A connection that was not made may be tried again; a connection that broke after
 
 import asyncio
 import json
+import ssl
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar
 
 import aiohttp
 from aiogram import Bot
 from aiogram.client.session.aiohttp import AiohttpSession
+from aiogram.client.session.base import BaseSession
 from aiogram.client.telegram import PRODUCTION, TelegramAPIServer
 from aiogram.exceptions import (
     ClientDecodeError,
@@ -74,13 +77,37 @@ def _not_sent(error: Exception) -> Unreachable | None:
             return None
 
 
+def _trust(base: str, proxy: str) -> ssl.SSLContext:
+    """Whom to trust there: one reading of the authorities serves every session; without TLS there is nobody to trust."""
+    plain = base.lower().startswith("http://") and not proxy.lower().startswith("https://")
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else _authorities()
+
+
+@cache
+def _authorities() -> ssl.SSLContext:
+    """Those that aiogram trusts."""
+    found = AiohttpSession()._connector_init["ssl"]  # noqa: SLF001 - just what it would use itself
+    assert isinstance(found, ssl.SSLContext)
+    return found
+
+
 class _Session(AiohttpSession):
     """aiogram's session with our reading of failures; 5xx bodies may be HTML and are not decoded."""
 
     via: str | None = None
 
-    def go_by(self, proxy: str) -> None:
-        """Make every connection through that proxy from the next one on."""
+    def __init__(self, api: TelegramAPIServer, proxy: str) -> None:
+        # not aiogram's own beginning, which reads all the world's authorities for each session, for 20 ms
+        BaseSession.__init__(self, api=api, timeout=CALL_SECONDS)
+        self._session = None
+        self._connector_type = aiohttp.TCPConnector
+        self._connector_init = {"ssl": _trust(api.base, proxy), "limit": 100, "ttl_dns_cache": 3600}
+        self._should_reset_connector = True
+        self._proxy = None
+        self._go_by(proxy)
+
+    def _go_by(self, proxy: str) -> None:
+        """Make every connection through that proxy."""
         if not proxy.startswith("socks"):
             self.via = proxy or None
             return
@@ -148,11 +175,9 @@ class Transport:
     def __init__(self, account: Account) -> None:
         base = account.api_base_url.rstrip("/")
         server = TelegramAPIServer.from_base(base) if base else PRODUCTION
-        self._session = _Session(api=server, timeout=CALL_SECONDS)
+        self._session = _Session(server, account.proxy)
         # polls have connections of their own, which can be made anew without breaking what is being sent
-        self._polls = _Session(api=server, timeout=CALL_SECONDS)
-        for session in (self._session, self._polls):
-            session.go_by(account.proxy)
+        self._polls = _Session(server, account.proxy)
         self._url = server.api_url(token=account.token, method="getUpdates")
         self.bot = Bot(account.token, session=self._session)
         self.account = account

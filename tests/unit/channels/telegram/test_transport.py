@@ -1,6 +1,7 @@
 """Calls to the Bot API over real HTTP: each failure is told by whether anything can have arrived, without the token."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
@@ -293,3 +294,21 @@ async def test_closing_waits_for_the_connections_and_for_no_clock(
         patch.setattr(asyncio, "sleep", asleep)
         await transport.close()
     assert [one.is_connected() for one in connections] == [False, False]
+
+
+def context_of(base: str, proxy: str = "") -> ssl.SSLContext:
+    """What a connection verifies with."""
+    found = Transport(Account(BotName("ops"), DEFAULT_TOKEN, base, proxy))._session._connector_init["ssl"]
+    assert isinstance(found, ssl.SSLContext)
+    return found
+
+
+@pytest.mark.parametrize("proxy", ["", "http://127.0.0.1:9", "https://127.0.0.1:9", "socks5://127.0.0.1:9"])
+@pytest.mark.parametrize("base", ["", "https://bot-api.test", "http://127.0.0.1:9"])
+def test_every_certificate_is_verified_and_the_authorities_are_read_once(base: str, proxy: str) -> None:
+    """Where nothing speaks TLS nobody is trusted at all."""
+    found = context_of(base, proxy)
+    assert (found.verify_mode, found.check_hostname) == (ssl.CERT_REQUIRED, True)
+    plain = base.startswith("http:") and not proxy.startswith("https:")
+    assert (found.get_ca_certs() == []) == plain
+    assert (found is context_of("")) == (not plain)
