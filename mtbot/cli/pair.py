@@ -28,4 +28,4 @@ def pair(frame: Frame, person: str, bot: str | None) -> None:
 def _show(code: str, pairing: Pairing) -> None:
     click.echo(f"Code for {pairing.person}: {code}")
     click.echo(f"To be sent to the bot {pairing.bot} in a private chat, never in a group: /pair {code}")
-    click.echo("It is good once, for five minutes and five tries. Waiting; Ctrl-C takes it back.")
+    click.echo("It is good once, for five minutes and five tries of each sender. Waiting; Ctrl-C takes it back.")

@@ -1,12 +1,14 @@
 """A code that is shown on the host and sent by a person in their own chat, so that both are known to be meant.
 
-A code is good once, for one bot, five minutes and five tries. Only its salted hash is kept, so that nobody who reads the
-database can use it.
+A code is good once, for one bot, five minutes and five tries of each sender, so that a stranger who guesses spends nobody's
+tries but their own. Many strangers are bounded together: of 30^12 codes they may try MAX_WRONG, which finds the right one
+with a chance of one in 5 * 10^14. Only the code's salted hash is kept, so that nobody who reads the database can use it.
 """
 
 import hashlib
 import hmac
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
 
@@ -14,6 +16,10 @@ from mtbot.domain.ids import BotName, UserId
 
 GOOD_MS = 300_000
 MAX_TRIES = 5
+"""Wrong codes of one sender; they are not answered after that, and the code stays good for whoever it is for."""
+
+MAX_WRONG = 1000
+"""Wrong codes of all senders together, after which the code is void."""
 
 
 class Standing(StrEnum):
@@ -29,7 +35,7 @@ class Standing(StrEnum):
 class Pairing:
     """A pairing of ``person`` (a name in the configuration) with ``bot``. Times are Unix milliseconds.
 
-    ``user`` is who sent the code, ``called`` what they call themselves.
+    ``user`` is who sent the code, ``called`` what they call themselves; ``wrong`` counts wrong codes by sender.
     """
 
     bot: BotName
@@ -37,19 +43,30 @@ class Pairing:
     salt: str
     digest: str
     until_ms: int
-    tries: int = 0
+    wrong: Mapping[UserId, int] = field(default_factory=dict)
     standing: Standing = Standing.OPEN
     user: UserId | None = None
     called: str = ""
 
     def tried(self, code: str, user: UserId, called: str, now_ms: int) -> "Pairing | None":
-        """This pairing after ``user`` sent ``code``; None if it is not open any more."""
-        if self.standing is not Standing.OPEN or now_ms >= self.until_ms:
+        """This pairing after ``user`` sent ``code``; None if it is not open, or not for them any more."""
+        if self.standing is not Standing.OPEN or now_ms >= self.until_ms or self.done_with(user):
             return None
         if self.open_with(code):
             return replace(self, standing=Standing.MATCHED, user=user, called=called)
-        tries = self.tries + 1
-        return replace(self, tries=tries, standing=Standing.SPENT if tries >= MAX_TRIES else Standing.OPEN)
+        wrong = {**self.wrong, user: self.wrong.get(user, 0) + 1}
+        return replace(
+            self, wrong=wrong, standing=Standing.SPENT if sum(wrong.values()) >= MAX_WRONG else Standing.OPEN
+        )
+
+    def done_with(self, user: UserId) -> bool:
+        """Whether that sender has used up their tries."""
+        return self.wrong.get(user, 0) >= MAX_TRIES
+
+    @property
+    def guessers(self) -> int:
+        """How many senders have used up their tries."""
+        return sum(map(self.done_with, self.wrong))
 
     def open_with(self, code: str) -> bool:
         """Whether nobody has used it yet and that is its code; says nothing of its time."""

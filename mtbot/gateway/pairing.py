@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import structlog
 
 from mtbot.domain.errors import ConfigError, MtclawError
-from mtbot.domain.ids import ChatId
-from mtbot.domain.pairing import Pairing, Pairings, Standing
+from mtbot.domain.ids import ChatId, UserId
+from mtbot.domain.pairing import MAX_TRIES, Pairing, Pairings, Standing
 from mtbot.domain.ports import Clock, Masker, Outbox
 from mtbot.domain.record import OutboxItem, OutKind
 from mtbot.domain.turn import Address, Inbound, SurfaceName
@@ -66,10 +66,13 @@ class Pairer:
             task.add_done_callback(self._waiting.discard)
             return "That is the code. Wait a moment, until the host has written you down."
         if found.standing is Standing.SPENT:
-            await self._tell_owner(
-                found, f"Somebody sent {found.tries} wrong codes to pair as {found.person}: it is void."
-            )
+            many = len(found.wrong)
+            await self._tell_owner(found, f"{many} senders guessed at the code to pair as {found.person}: it is void.")
             return "That is not the code, and it is void now. Ask for a new one."
+        if found.done_with(user):
+            if found.guessers == 1:  # of a flood the owner hears once
+                await self._tell_owner(found, _guessed(found, user))
+            return "That is not the code, and I take no more from you. Ask for a new one."
         return "That is not the code."
 
     async def listed(self, inbound: Inbound) -> str:
@@ -140,3 +143,10 @@ class Pairer:
         item = OutboxItem(OutKind.NOTICE, place, text=self._frame.masker.mask(text), silent=True)
         await self._outbox.put(item, now_ms=self._frame.clock.now_ms())
         self._frame.wake()
+
+
+def _guessed(pairing: Pairing, user: UserId) -> str:
+    return (
+        f"Somebody (id {user}) sent {MAX_TRIES} wrong codes to pair as {pairing.person} and is not answered any more. The code "
+        "stays good for others; if there are more such senders, you hear of it only if they make it void."
+    )

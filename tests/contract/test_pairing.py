@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from mtbot.domain import pairing as domain_pairing
 from mtbot.domain.ids import BotName
 from mtbot.domain.pairing import MAX_TRIES, Standing
 from mtbot.gateway import pairing as gateway_pairing
 from mtbot.simulator.script import say
+from mtbot.simulator.values import Person
 from mtbot.storage.tables import MarkRow
 from tests.contract.stage import CHIEF, GROUP, STRANGER, Stage, open_stage
 
@@ -83,14 +85,44 @@ async def test_a_code_from_the_host_makes_a_person_known_at_once(tmp_path: Path)
         assert json.loads(kept)["standing"] == Standing.WRITTEN.value
 
 
-async def test_wrong_codes_make_it_void_and_the_owner_hears_of_it(tmp_path: Path) -> None:
-    """Five tries, whoever makes them; the right one after that is too late."""
+async def test_a_stranger_who_guesses_spends_only_their_own_tries(tmp_path: Path) -> None:
+    """After five they are not answered, right code or not; the owner hears of it once, and the code is good for its own."""
+    other, newcomer = Person(6667, "Other"), Person(6668, "Newcomer")
     async with open_stage(tmp_path, [say("Never.")]) as stage:
         async with pairing(stage) as (process, code):
-            for number in range(MAX_TRIES):
-                await stage.telegram.say(STRANGER, None, f"/pair AAAA-AAAA-AAA{number}")
-            await stage.telegram.shown(STRANGER.id, "it is void now.")
-            await stage.telegram.shown(CHIEF.id, "Somebody sent 5 wrong codes to pair as newcomer: it is void.")
+            for person in (STRANGER, other):
+                for number in range(MAX_TRIES + 1):
+                    await stage.telegram.say(person, None, f"/pair AAAA-AAAA-AAA{number}")
+                await stage.telegram.say(person, None, f"/pair {code}")
+            await heard(stage)
+            for person in (STRANGER, other):
+                await stage.telegram.shown(person.id, "I take no more", timeout=20)
+                assert stage.bot_texts(person.id) == [
+                    *["That is not the code."] * (MAX_TRIES - 1),
+                    "That is not the code, and I take no more from you. Ask for a new one.",
+                ]
+            told = [text for text in stage.bot_texts() if "wrong codes" in text]
+            assert [text.partition(" and ")[0] for text in told] == [
+                f"Somebody (id {STRANGER.id}) sent 5 wrong codes to pair as newcomer"
+            ]
+            await stage.telegram.say(newcomer, None, f"/pair {code}")
+            await stage.telegram.shown(newcomer.id, "That is the code.")
+            await asyncio.wait_for(process.communicate(), 30)
+        assert process.returncode == 0
+        await stage.telegram.shown(newcomer.id, "Hello Newcomer.", timeout=20)
+        assert f"newcomer: {newcomer.id}" in stage.config.read_text()
+
+
+async def test_a_flood_of_guesses_makes_it_void_and_the_owner_hears_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The right one after that is too late."""
+    monkeypatch.setattr(domain_pairing, "MAX_WRONG", 3)
+    async with open_stage(tmp_path, [say("Never.")]) as stage:
+        async with pairing(stage) as (process, code):
+            for user in range(7001, 7004):
+                await stage.telegram.say(user, None, "/pair AAAA-AAAA-AAAA")
+            await stage.telegram.shown(CHIEF.id, "3 senders guessed at the code to pair as newcomer: it is void.")
             await stage.telegram.say(STRANGER, None, f"/pair {code}")
             err = (await asyncio.wait_for(process.communicate(), 30))[1].decode()
         assert process.returncode == 1
@@ -142,7 +174,7 @@ async def test_a_code_that_a_stranger_shows_in_a_group_is_void(tmp_path: Path, g
             await heard(stage)
             found = await stage.engine.office.stores.pairings.find(MAIN)
             assert found is not None
-            assert (found.standing, found.tries) == (Standing.OPEN, 0)
+            assert (found.standing, found.wrong) == (Standing.OPEN, {})
             await stage.telegram.say(STRANGER, group, f"/pair {code}")
             await stage.telegram.shown(group, "A code is never sent in a group")
             await stage.telegram.say(STRANGER, None, f"/pair {code}")

@@ -41,10 +41,13 @@ async def test_a_pairing_is_kept_for_its_bot(pairings: PairingStore) -> None:
 
 
 async def test_of_many_that_come_at_once_one_matches(pairings: PairingStore) -> None:
-    """And each wrong one counts."""
+    """And each wrong one counts, for its sender."""
     await pairings.begin(OPEN)
+    for _ in range(MAX_TRIES):
+        assert await pairings.attempt(OPS, "x", UserId(6666), "", NOW) is not None
+    assert await pairings.attempt(OPS, "code", UserId(6666), "", NOW) is None
     wrong = await asyncio.gather(*(pairings.attempt(OPS, "x", WHO, "", NOW) for _ in range(MAX_TRIES - 1)))
-    assert sorted(one.tries for one in wrong if one is not None) == list(range(1, MAX_TRIES))
+    assert sorted(one.wrong[WHO] for one in wrong if one is not None) == list(range(1, MAX_TRIES))
     right = await asyncio.gather(*(pairings.attempt(OPS, "code", WHO, "Deploy", NOW) for _ in range(4)))
     matched = [one for one in right if one is not None]
     assert [(one.standing, one.user, one.called) for one in matched] == [(Standing.MATCHED, WHO, "Deploy")]
