@@ -176,7 +176,7 @@ class Machinery:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What turns an inbound into what is said."""
+    """What turns an inbound into what is said; ``questions`` is the limit of what people are asked."""
 
     turns: Turns
     lanes: Lanes
@@ -184,6 +184,7 @@ class Flow:
     recovery: Recovery
     places: Places
     jobs: Jobs
+    questions: HourlyLimit
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +322,9 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     outbox.on_unasked = recovery.unasked
     recovery.unsure = outbox.settle_ambiguous
     machinery = Machinery(providers, runner, confiner)
-    return Engine(office, profiles, machinery, board, Flow(turns, lanes, outbox, recovery, places, gate.jobs))
+    return Engine(
+        office, profiles, machinery, board, Flow(turns, lanes, outbox, recovery, places, gate.jobs, questions)
+    )
 
 
 def _recovery_of(office: Office, lanes: Lanes) -> Recovery:

@@ -15,6 +15,7 @@ from mtbot.bootstrap.bots import BotParts, Bots, BotWays
 from mtbot.bootstrap.chat_commands import commands_of
 from mtbot.bootstrap.chores import daily_of
 from mtbot.bootstrap.engine import Engine
+from mtbot.bootstrap.limits import recall_questions
 from mtbot.bootstrap.offline import Loaded
 from mtbot.bootstrap.outputs import outputs_of
 from mtbot.bootstrap.reload import Reloader
@@ -247,6 +248,8 @@ class Running:
         await asyncio.to_thread(sweep_private_directories, account=account)
         self.engine.machinery.confiner.begin()
         await self.engine.places.load()
+        now = self.engine.loaded.clock.now_ms()
+        await recall_questions(self.engine.flow.questions, self.engine.office.stores.trail, now)
         bots = await self.bots.connect()
         rows = await self._sweep(bots)
         self.statuses.sweep([bot.name for bot in bots])

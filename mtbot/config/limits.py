@@ -7,10 +7,11 @@ from mtbot.policy.limits import MOST
 
 
 class LimitSettings(Section):
-    """What one person may cause in an hour, counted by numeric id over all chats; it begins anew with the gateway."""
+    """What one person may cause in an hour, counted by numeric id over all chats."""
 
     turns_per_hour: Annotated[int, whole(0, MOST)] = key(
-        60, says="Messages that begin a turn; 0 is no limit. The owner has none."
+        60,
+        says="Messages that begin a turn; 0 is no limit. The owner has none, and the count begins anew with the gateway.",
     )
     questions_per_hour: Annotated[int, whole(0, MOST)] = key(
         60, says="Questions to people that the turns of one person put; 0 is no limit. It holds for the owner, too."

@@ -76,3 +76,26 @@ async def test_people_are_not_asked_without_end(tmp_path: Path) -> None:
         await stage.telegram.shown(CHIEF.id, "Not run, nobody could be asked: touch b", timeout=20)
         assert [(line.decision) for line in await stage.lines()] == ["approved", "expired"]
         assert sorted(path.name for path in stage.workspace.iterdir()) == ["a"]
+
+
+async def test_a_restart_gives_nobody_more_questions(tmp_path: Path) -> None:
+    """They are on record with whose they were; an hour later they count no more."""
+    setting = Setting(extra="limits: {questions_per_hour: 1}")
+    steps = [step for name in "abcd" for step in (call("exec", {"command": f"touch {name}"}), say(f"Tried {name}."))]
+    async with open_stage(tmp_path, steps, setting) as stage:
+        await stage.telegram.say(DEPLOY, None, "a")
+        await stage.telegram.shown(DEPLOY.id, "Run this on", timeout=20)
+        await stage.telegram.press(DEPLOY, "🚫 Deny", DEPLOY.id)
+        await stage.telegram.shown(DEPLOY.id, "Tried a.", timeout=20)
+        await stage.restart()
+        await stage.telegram.say(DEPLOY, None, "b")
+        await stage.telegram.shown(DEPLOY.id, "Not run, nobody could be asked: touch b", timeout=20)
+        await stage.telegram.shown(DEPLOY.id, "Tried b.", timeout=20)
+        await stage.telegram.say(CHIEF, None, "c")  # it is another person's, who was asked nothing yet
+        await stage.telegram.shown(CHIEF.id, "Run this on", timeout=20)
+        await stage.telegram.press(CHIEF, "🚫 Deny", CHIEF.id)
+        await stage.telegram.shown(CHIEF.id, "Tried c.", timeout=20)
+        stage.clock.skipped_ms += HOUR_MS
+        await stage.restart()
+        last = await stage.telegram.say(DEPLOY, None, "d")
+        await stage.telegram.shown(DEPLOY.id, "Run this on", after=last, timeout=20)
