@@ -321,10 +321,8 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     profiles.put = _putting(stores.outbox, loaded.clock, outbox.wake)
     outbox.on_unasked = recovery.unasked
     recovery.unsure = outbox.settle_ambiguous
-    machinery = Machinery(providers, runner, confiner)
-    return Engine(
-        office, profiles, machinery, board, Flow(turns, lanes, outbox, recovery, places, gate.jobs, questions)
-    )
+    flow = Flow(turns, lanes, outbox, recovery, places, gate.jobs, questions)
+    return Engine(office, profiles, Machinery(providers, runner, confiner), board, flow)
 
 
 def _recovery_of(office: Office, lanes: Lanes) -> Recovery:
