@@ -1,7 +1,6 @@
 """The bots of a gateway: each is connected, announced and polled by itself, and one that is refused silences no other."""
 
 import asyncio
-import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -200,9 +199,10 @@ async def warm_up(engine: Engine, bot: BotParts) -> None:
     """Build what the first turn would wait for: clients, parsers, validators. Others have their say between the steps."""
     address = Address(SurfaceName.PRIVATE, bot.name, ChatId(int(engine.loaded.people.owner or 1)))
     item = OutboxItem(OutKind.REPLY, address, text=engine.loaded.redactor.safe("**ready**"))
-    for step in (functools.partial(bot.way.prepare, item), functools.partial(_think, engine, address)):
-        await asyncio.sleep(0)
-        step()
+    await asyncio.sleep(0)
+    bot.way.prepare(item)
+    await asyncio.sleep(0)
+    _think(engine, address)
 
 
 def _think(engine: Engine, address: Address) -> None:

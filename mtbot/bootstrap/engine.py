@@ -81,11 +81,6 @@ class Providers:
             self._open[name, tries] = client(server, mask=self._mask)
         return self._open[name, tries]
 
-    @property
-    def opened(self) -> tuple[str, ...]:
-        """The providers that have a client, in the order of their opening."""
-        return tuple(dict.fromkeys(name for name, _retries in self._open))
-
     def chain(self, refs: tuple[ModelRef, ...]) -> Provider:
         """What asks those models, the later ones only while the ones before cannot answer. ConfigError as in get."""
         if refs not in self._chains:

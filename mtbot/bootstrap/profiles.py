@@ -52,7 +52,6 @@ _QUIET = {
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
     "EDITOR": "false",
-    "SYSTEMD_PAGER": "",
 }
 
 
@@ -93,13 +92,12 @@ def child_environment(
     exec_settings = profile.tools.exec
     names = {*_PASSED, *exec_settings.env.passed, *(name for name in environ if name.startswith("LC_"))}
     passed = {name: environ[name] for name in sorted(names - forbidden) if name in environ}
-    quiet = {name: value for name, value in _QUIET.items() if value}
     if account is not None:
         own = {"HOME": account.home, "USER": account.name, "LOGNAME": account.name, "SHELL": account.shell}
         runtime = f"/run/user/{account.uid}"
         own |= {"XDG_RUNTIME_DIR": runtime} if Path(runtime).is_dir() else {}
         passed = {name: value for name, value in passed.items() if name not in _OF_THE_USER} | own
-    return {**passed, **quiet, **exec_settings.env.set, "PATH": ":".join(exec_settings.path)}
+    return {**passed, **_QUIET, **exec_settings.env.set, "PATH": ":".join(exec_settings.path)}
 
 
 def read_prompt_files(paths: tuple[Path, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

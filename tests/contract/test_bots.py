@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mtbot.simulator import faults
 from mtbot.simulator.model import ModelSimulator
-from mtbot.simulator.script import Step, say
+from mtbot.simulator.script import Step, call, say
 from mtbot.simulator.telegram import DEFAULT_TOKEN, TelegramSimulator
 from tests.contract.stage import CHIEF, Setting, Stage
 
@@ -44,6 +44,29 @@ async def two_bots(directory: Path, *steps: Step) -> AsyncIterator[Stage]:
         finally:
             if stage.serving is not None:
                 await stage.stop()
+
+
+async def test_two_bots_speak_for_themselves(tmp_path: Path) -> None:
+    """To the same person: each remembers what was said to it alone, and answers and asks in its own chat."""
+    steps = (say("First."), say("Second."), call("exec", {"command": "touch a"}), say("Made."))
+    async with two_bots(tmp_path, *steps) as stage:
+        await stage.start()
+        await stage.telegram.say(CHIEF, None, "a word for the first", bot=FIRST_NAME)
+        await stage.telegram.shown(CHIEF.id, "First.", bot=FIRST_NAME)
+        await stage.telegram.say(CHIEF, None, "hello", bot=SECOND_NAME)
+        await stage.telegram.shown(CHIEF.id, "Second.", bot=SECOND_NAME)
+        await stage.telegram.say(CHIEF, None, "make it", bot=SECOND_NAME)
+        await stage.telegram.shown(CHIEF.id, "Run this on", bot=SECOND_NAME)
+        await stage.telegram.press(CHIEF, "✅ Approve once", bot=SECOND_NAME)
+        await stage.telegram.shown(CHIEF.id, "Made.", bot=SECOND_NAME)
+        heard = [repr(request.body["messages"]) for request in stage.model.requests]
+        assert ["a word for the first" in one for one in heard] == [True, False, False, False]
+        said = {
+            name: [message.text for message in stage.telegram.chat(CHIEF.id, bot=name) if message.sender.is_bot]
+            for name in (FIRST_NAME, SECOND_NAME)
+        }
+        assert said[FIRST_NAME] == ["First."]
+        assert [text.partition(" #")[0] for text in said[SECOND_NAME]][::2] == ["Second.", "Made."]
 
 
 async def test_a_token_that_is_refused_later_rests_its_bot_alone(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from mtbot.simulator import faults
 from mtbot.simulator.faults import Fault
 from mtbot.simulator.people import Disguise, Origin
 from mtbot.simulator.script import call, say
-from mtbot.simulator.values import BotAccount, Person
+from mtbot.simulator.values import Person
 from mtbot.storage.tables import InboxTable
 from tests.contract.stage import CHIEF, GROUP, STRANGER, Setting, Stage, open_stage
 
@@ -297,12 +297,6 @@ async def test_an_anonymous_admin_decides_as_the_person_who_presses(tmp_path: Pa
         assert len(await stage.engine.office.stores.consents.pending()) == 1
         assert await stage.telegram.press(CHIEF, asked.id, GROUP) == "Approved."
         await stage.telegram.shown(GROUP, "Logged.")
-
-
-async def test_two_bots_speak_for_themselves() -> None:
-    """A second account is another person to Telegram; the simulator keeps them apart, and so must a token."""
-    account = BotAccount("7001002:SIMULATED-second-token-for-tests-00000")
-    assert account.id == 7001002
 
 
 async def test_another_reader_is_named_once_with_its_likely_causes(

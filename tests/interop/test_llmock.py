@@ -4,8 +4,6 @@ Its verdict counts as a failure what no client should do: asking again before th
 after a deterministic no, a storm of attempts, taking an answer whose stream ended early for a whole one.
 """
 
-import socket
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
@@ -20,14 +18,11 @@ from mtbot.domain.turn import Message, Role
 from mtbot.llm.anthropic import AnthropicProvider
 from mtbot.llm.http import HttpProvider, Server
 from mtbot.llm.openai import OpenAIProvider
+from tests.interop.background import background
 
 SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
 EXEC = ToolSpec("exec", "Run a command in the shell.", SCHEMA, Risk.EXEC, ToolDefault.ASK)
 MODEL = "gpt-5"
-START_SECONDS = 60.0
-CONNECTS = 8
-"""Tries to connect while the mock starts; httpx pauses half a second after the first and doubles that each time."""
-
 READ_SECONDS = 3.0
 
 
@@ -84,20 +79,12 @@ class Mock:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the mock listens; one is enough, because every test begins by having it forget."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = (sys.executable, "-m", "llmock.cli", "serve", "--port", str(port))
-    with tmp_path_factory.mktemp("llmock").joinpath("log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
-    where = f"http://127.0.0.1:{port}"
-    try:
-        with httpx.Client(transport=httpx.HTTPTransport(retries=CONNECTS), trust_env=False) as looking:
-            looking.get(f"{where}/health", timeout=START_SECONDS).raise_for_status()
-        yield where
-    finally:
-        process.kill()
-        process.wait()
+
+    def command(port: int) -> tuple[str, ...]:
+        return (sys.executable, "-m", "llmock.cli", "serve", "--port", str(port))
+
+    with background(command, tmp_path_factory.mktemp("llmock") / "log", "/health") as found:
+        yield found
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.name)
