@@ -30,6 +30,7 @@ from mtbot.storage.lock import InstanceLock
 if TYPE_CHECKING:
     from mtbot.channels.telegram.show import TelegramWay
     from mtbot.channels.telegram.transport import Transport
+    from mtbot.cron.job import Ran
 
 _log = structlog.get_logger()
 
@@ -161,18 +162,12 @@ async def _one_turn(engine: Engine, address: Address, inbound: Inbound) -> int:
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[int] = loop.create_future()
     engine.turns.watch(address.session, lambda end: None if ended.done() else ended.set_result(1 if end.code else 0))
-    interrupted: list[int] = []
 
-    def stop(number: int) -> None:
-        if interrupted:
-            signal.signal(number, signal.SIG_DFL)
-            signal.raise_signal(signal.Signals(number))
-        interrupted.append(number)
+    def stop() -> None:
         if not engine.lanes.halt(address.session).running and not ended.done():
             ended.set_result(1)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop, int(number))
+    interrupted = _at_signals(stop)
     outbox = asyncio.create_task(engine.outbox.run())
     watch = asyncio.create_task(engine.recovery.watch())
     collector.wake()
@@ -187,6 +182,26 @@ async def _one_turn(engine: Engine, address: Address, inbound: Inbound) -> int:
     return 128 + interrupted[0] if interrupted else status
 
 
+def _at_signals(stop: Callable[[], object]) -> list[int]:
+    """Have the first Ctrl-C or SIGTERM call ``stop``; the list then holds which it was. A second one ends the process at once.
+
+    By the loop, which is woken for it: what asyncio does by itself for Ctrl-C waits until something else wakes the loop, and
+    never happens where a shell had it ignored, as it has for what it runs in the background.
+    """
+    came: list[int] = []
+
+    def hear(number: int) -> None:
+        if came:
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(signal.Signals(number))
+        came.append(number)
+        stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, hear, int(number))
+    return came
+
+
 class Interrupted(Exception):
     """A signal came; what ran was stopped and is on record. Its argument is the signal's number."""
 
@@ -194,7 +209,7 @@ class Interrupted(Exception):
 async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver: bool, ephemeral: bool) -> str:
     """Run one job now; what it said. ConfigError for an unknown job, StateError while a gateway holds its session.
 
-    Ctrl-C and SIGTERM stop it in order; then it raises Interrupted.
+    Ctrl-C and SIGTERM stop it in order; then it raises Interrupted. When it has ended already, they come too late.
     """
     from mtbot.bootstrap.online import build_scheduler, jobs_of
 
@@ -214,12 +229,19 @@ async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver
         raise StateError(f"the gateway (pid {holder}) is running and owns this job's session", hint="use --ephemeral")
     engine = build_engine(await work(loaded), Runner(spawner))
     outbox = asyncio.create_task(engine.outbox.run())
-    came = _cancel_at_signals()
-    collector.wake()
-    try:
+
+    async def run() -> "Ran | None":
         ran = await build_scheduler(engine).run_now(job, loaded.clock.now_ms(), deliver=deliver)
         if deliver and holder is None:
             await _deliver_rest(engine)
+        return ran
+
+    # a task of its own, so that a signal ends only that and nothing of what is put in order afterwards
+    running = asyncio.create_task(run())
+    came = _at_signals(running.cancel)
+    collector.wake()
+    try:
+        ran = await running
         if ran is None:
             return "(not run: that occurrence has run already, or the run before it has not ended)"
         return f"Asked as #{ran.waiting}; the gateway goes on with the answer." if ran.waiting else ran.text
@@ -233,24 +255,6 @@ async def run_job(loaded: Loaded, spawner: SpawnerProcess, name: str, *, deliver
         outbox.cancel()
         await asyncio.gather(outbox, return_exceptions=True)
         await engine.close()
-
-
-def _cancel_at_signals() -> list[int]:
-    """Have Ctrl-C and SIGTERM cancel this task; the list then holds which it was.
-
-    By the loop, which is woken for it: what asyncio does by itself for Ctrl-C waits until something else wakes the loop.
-    """
-    came: list[int] = []
-    task = asyncio.current_task()
-    assert task is not None
-
-    def stop(number: int) -> None:
-        came.append(number)
-        task.cancel()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop, int(number))
-    return came
 
 
 class _EachBot:

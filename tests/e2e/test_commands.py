@@ -230,19 +230,26 @@ async def test_a_job_run_by_hand(tmp_path: Path) -> None:
 
 
 CRON_RUN, PROMPT = ("cron", "run", "nightly"), ("prompt", "check")
+IN_THE_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$0" "$@"', *MTCLAW)
+"""As a shell without job control starts what ends with an ampersand: with Ctrl-C ignored."""
 
 
 @pytest.mark.parametrize(
-    ("verb", "number", "status"),
-    [(CRON_RUN, signal.SIGTERM, 143), (CRON_RUN, signal.SIGINT, 130), (PROMPT, signal.SIGTERM, 143)],
-    ids=["cron terminated", "cron interrupted", "prompt terminated"],
+    ("verb", "number", "status", "program"),
+    [
+        (CRON_RUN, signal.SIGTERM, 143, MTCLAW),
+        (CRON_RUN, signal.SIGINT, 130, MTCLAW),
+        (CRON_RUN, signal.SIGINT, 130, IN_THE_BACKGROUND),
+        (PROMPT, signal.SIGTERM, 143, IN_THE_BACKGROUND),
+    ],
+    ids=["cron terminated", "cron interrupted", "cron interrupted in the background", "prompt terminated"],
 )
 async def test_a_turn_that_is_interrupted_is_written_down(
-    tmp_path: Path, verb: tuple[str, ...], number: signal.Signals, status: int
+    tmp_path: Path, verb: tuple[str, ...], number: signal.Signals, status: int, program: tuple[str, ...]
 ) -> None:
     """The status of the signal, a word at most, and neither the run nor the conversation is left half done."""
     async with open_stage(tmp_path, [HANG, say("All well.")], start=False) as stage:
-        process = await stage.spawn(*verb)
+        process = await stage.spawn(*verb, program=program)
         await stage.model.wait_for(lambda model: model.hanging == 1, 30)
         process.send_signal(number)
         async with asyncio.timeout(20):
