@@ -8,13 +8,15 @@ from typing import Self
 _VERSION, _PASSWORD_VERSION = 5, 1
 _NO_PASSWORD, _PASSWORD, _NONE = 0, 2, 255
 _CONNECT, _IPV4, _NAME = 1, 1, 3
+_NOWHERE = bytes([_IPV4]) + bytes(4)
 
 
 class SocksProxy:
     """Passes everything on to ``target``, whatever it is asked for; ``asked`` holds that, in order.
 
     With ``user`` it wants that one and ``password``. ``refusal`` is the number that it answers a request with, 0 to pass
-    it on; ``nonsense`` is what it says instead of a first answer, and with ``mute`` it never says anything.
+    it on; ``bound`` is the address that it says it connects from. ``nonsense`` is what it says instead of a first answer,
+    and if that is nothing it waits.
     """
 
     def __init__(
@@ -24,15 +26,15 @@ class SocksProxy:
         user: str = "",
         password: str = "",
         refusal: int = 0,
-        nonsense: bytes = b"",
-        mute: bool = False,
+        nonsense: bytes | None = None,
+        bound: bytes = _NOWHERE,
     ) -> None:
         self.asked: list[tuple[str, int]] = []
         self.refusal = refusal
         self._target = target
         self._wanted = (user.encode(), password.encode())
         self._nonsense = nonsense
-        self._mute = mute
+        self._bound = bound
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -80,11 +82,10 @@ class SocksProxy:
         """The greeting, the password and the request; whether it may go on."""
         _version, count = await reader.readexactly(2)
         offered = await reader.readexactly(count)
-        if self._mute:
-            await reader.read()
-            return False
-        if self._nonsense:
+        if self._nonsense is not None:
             writer.write(self._nonsense)
+            if not self._nonsense:
+                await reader.read()
             return False
         wanted = _PASSWORD if self._wanted[0] else _NO_PASSWORD
         method = wanted if wanted in offered else _NONE
@@ -106,7 +107,7 @@ class SocksProxy:
             assert kind == _IPV4
             host = ".".join(map(str, await reader.readexactly(4)))
         self.asked.append((host, int.from_bytes(await reader.readexactly(2), "big")))
-        writer.write(bytes([_VERSION, self.refusal, 0, _IPV4]) + bytes(6))
+        writer.write(bytes([_VERSION, self.refusal, 0]) + self._bound + bytes(2))
         return self.refusal == 0
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

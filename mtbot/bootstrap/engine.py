@@ -17,6 +17,7 @@ from mtbot.bootstrap.system import RandomNames
 from mtbot.config.secrets import Secret
 from mtbot.config.service import Api
 from mtbot.config.settings import ModelRef, Settings
+from mtbot.config.values import SecretRef
 from mtbot.domain.errors import ConfigError, ProviderError, ProviderKind
 from mtbot.domain.ids import BotName, CallId, ChatId, SafeText, SessionId
 from mtbot.domain.live import Live, Running, Unwatched
@@ -71,12 +72,13 @@ class Providers:
         self._chains: dict[tuple[ModelRef, ...], Provider] = {}
 
     def get(self, name: str, *, retries: int | None = None) -> HttpProvider:
-        """The client of the provider called ``name``. ConfigError if its key cannot be had."""
+        """The client of the provider called ``name``. ConfigError if its key, or the proxy to go by, cannot be had."""
         settings = self._settings.providers[name]
         tries = settings.max_retries if retries is None else retries
         if (name, tries) not in self._open:
-            key = self._key(name)
-            server = Server(settings.base_url, key, settings.timeout, tries)
+            key = self._secret(settings.key_ref(name), "key")
+            proxy = settings.proxy or self._secret(settings.proxy_ref(name), "proxy")
+            server = Server(settings.base_url, key, settings.timeout, tries, proxy=proxy)
             client = AnthropicProvider if settings.api is Api.ANTHROPIC else OpenAIProvider
             self._open[name, tries] = client(server, mask=self._mask)
         return self._open[name, tries]
@@ -92,14 +94,13 @@ class Providers:
         price = self._settings.providers[ref.provider].prices.get(ref.model)
         return Metered(self.get(ref.provider), price.price if price is not None else None)
 
-    def _key(self, name: str) -> str:
-        ref = self._settings.providers[name].key_ref(name)
+    def _secret(self, ref: SecretRef, noun: str) -> str:
         if not ref.named:
             return ""
         secret = self._secrets.get(ref.key)
         if secret is None:
             problems = tuple(line for line in self._missing if line.startswith(ref.key))
-            raise ConfigError(problems or (f"{ref.key}: there is no key",))
+            raise ConfigError(problems or (f"{ref.key}: there is no {noun}",))
         return secret.value
 
     async def close(self) -> None:

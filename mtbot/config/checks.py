@@ -112,6 +112,8 @@ def _providers(parts: Parts) -> Iterator[Problem]:
         if provider.api_key_env is None and provider.api_key_file is None:
             message = 'names no key: give api_key_env or api_key_file (api_key_env: "" for a server without key)'
             yield parts.fault(message, "providers", name)
+        if provider.proxy and provider.proxy_ref(name).named:
+            yield parts.fault(_TWO_PROXIES, "providers", name, "proxy")
 
 
 def _bots(parts: Parts) -> Iterator[Problem]:
@@ -196,10 +198,13 @@ def _delivery(parts: Parts, to: DeliverTo, path: KeyPath) -> Iterator[Problem]:
         yield parts.fault(message, *path, "chat_id")
 
 
+_TWO_PROXIES = "stands beside proxy_env or proxy_file; give one of them"
+
+
 def _proxy(parts: Parts) -> Iterator[Problem]:
     telegram = parts.channels.telegram if parts.channels else None
     if telegram and telegram.proxy and telegram.proxy_ref.named:
-        yield parts.fault("stands beside proxy_env or proxy_file; give one of them", "channels", "telegram", "proxy")
+        yield parts.fault(_TWO_PROXIES, "channels", "telegram", "proxy")
 
 
 def _reaches(bot: BotSettings, chat: int) -> bool:
@@ -263,7 +268,7 @@ def _type(path: Path) -> _FileType:
 
 def _child_env(parts: Parts) -> Iterator[Problem]:
     """The child must never get a secret of the gateway, under its own name or by a rule to pass it on."""
-    secret = {provider.api_key_env for provider in parts.providers.values()}
+    secret = {name for one in parts.providers.values() for name in (one.api_key_env, one.proxy_env)}
     secret |= {parts.storage.dsn_env} if parts.storage else set()
     if parts.channels:
         telegram = parts.channels.telegram

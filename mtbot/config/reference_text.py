@@ -63,6 +63,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "agent.temperature": "#temperature: 0.7",
     "providers.api_key_env": "api_key_env: OPENAI_API_KEY",
     "providers.api_key_file": "#api_key_file: secrets/model",
+    "providers.proxy_file": "#proxy_file: secrets/proxy",
     "profiles": """\
 #profiles:
 #  ops:

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, StrictStr, ValidationInfo,
 
 from mtbot.config.budgets import PriceSettings
 from mtbot.config.problems import nearest, printable
+from mtbot.config.proxy import OptionalProxy, secret_problem
 from mtbot.config.values import (
     EnvName,
     FilePath,
@@ -94,6 +95,11 @@ class ProviderSettings(Section):
         BASE_URLS[Api.OPENAI],
         says="Address below which /chat/completions or /messages lies; for anthropic its own server is the default.",
     )
+    proxy: OptionalProxy = key(
+        "", says="Proxy on the way to the server, which also looks up the server's name. Empty is none."
+    )
+    proxy_env: EnvName = key("", says="Environment variable that holds a proxy with its user and password.")
+    proxy_file: OptionalPath = key(None, says="File that holds a proxy with its user and password, and nothing else.")
     timeout: Annotated[float, duration("1h")] = key("120s", says="Longest wait for one answer.")
     max_retries: Annotated[int, whole(0, 10)] = key(3, says="How often a failed request is sent again.")
     prices: Mapping[Word, PriceSettings] = key({}, says="Prices by model, in budgets.currency; see budgets.")
@@ -108,6 +114,10 @@ class ProviderSettings(Section):
     def key_ref(self, name: str) -> SecretRef:
         """Where the key of this provider, which is called ``name``, is to be found."""
         return SecretRef(f"providers.{name}.api_key", self.api_key_env or "", self.api_key_file)
+
+    def proxy_ref(self, name: str) -> SecretRef:
+        """Where the proxy of this provider is to be found with its password; names nothing where ``proxy`` itself is used."""
+        return SecretRef(f"providers.{name}.proxy", self.proxy_env, self.proxy_file, secret_problem)
 
 
 class SessionKind(StrEnum):

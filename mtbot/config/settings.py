@@ -86,6 +86,7 @@ class Settings:
         telegram = self.channels.telegram
         refs = [telegram.token_ref(bot) for bot in telegram.bots]
         refs += [provider.key_ref(name) for name, provider in self.providers.items()]
+        refs += [provider.proxy_ref(name) for name, provider in self.providers.items()]
         refs += [telegram.proxy_ref, self.storage.dsn_ref]
         return tuple(ref for ref in refs if ref.named)
 

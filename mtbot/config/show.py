@@ -11,6 +11,7 @@ from pathlib import Path
 import yaml
 
 from mtbot.config.channels import EVERY_GROUP, Approvers
+from mtbot.config.service import ProviderSettings
 from mtbot.config.settings import Profile, Settings
 from mtbot.config.values import Kind, SecretRef, Section
 from mtbot.policy.people import Deciders
@@ -30,10 +31,7 @@ def show(settings: Settings, environ: Mapping[str, str] | None = None, mask: Cal
     data["people"] = dict(settings.people)
     data["owner"] = names.get(settings.owner) if settings.owner else None
     data.update(_profile(settings.base))
-    data["providers"] = {
-        name: {"api_key": mark(provider.key_ref(name), environ), **_plain(provider, {"api_key_env", "api_key_file"})}
-        for name, provider in settings.providers.items()
-    }
+    data["providers"] = {name: _provider(name, one, environ) for name, one in settings.providers.items()}
     data["profiles"] = {name: _profile(profile) for name, profile in settings.profiles.items()}
     data["channels"] = {"telegram": _telegram(settings, environ)}
     data["cron"] = {**_plain(settings.cron), "timezone": settings.zone.key or "Local"}
@@ -59,6 +57,16 @@ def mark(ref: SecretRef, environ: Mapping[str, str] | None) -> str:
 
 def _profile(profile: Profile) -> dict[str, object]:
     return {"agent": _plain(profile.agent), "tools": _plain(profile.tools)}
+
+
+def _provider(name: str, provider: ProviderSettings, environ: Mapping[str, str] | None) -> dict[str, object]:
+    rest = _plain(provider, {"api_key_env", "api_key_file", "proxy_env", "proxy_file"})
+    proxy = provider.proxy_ref(name)
+    return {
+        "api_key": mark(provider.key_ref(name), environ),
+        **rest,
+        "proxy": mark(proxy, environ) if proxy.named else provider.proxy,
+    }
 
 
 def _telegram(settings: Settings, environ: Mapping[str, str] | None) -> dict[str, object]:

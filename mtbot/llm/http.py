@@ -48,7 +48,8 @@ class Server:
     """Where a provider is and how it is used; ``key`` empty means no key, ``timeout`` is in seconds.
 
     The time-out is for a whole answer. With ``stream`` an answer that somebody sees grow is streamed, and the time-out is
-    for each silence in it; STREAM_TIMEOUTS of them are the most that it may take.
+    for each silence in it; STREAM_TIMEOUTS of them are the most that it may take. ``proxy`` is an
+    http, https, socks5 or socks5h address, which may hold a user and a password; empty is none.
     """
 
     base_url: str
@@ -56,6 +57,7 @@ class Server:
     timeout: float = 120.0
     retries: int = 3
     stream: bool = False
+    proxy: str = field(default="", repr=False)
 
 
 async def prepare() -> None:
@@ -73,6 +75,20 @@ def _trust(base_url: str) -> ssl.SSLContext:
 @cache
 def _authorities() -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=False)
+
+
+def _http_proxy(proxy: str) -> httpx.Proxy | None:
+    if not proxy.startswith("http"):
+        return None
+    return httpx.Proxy(proxy, ssl_context=_authorities() if proxy.startswith("https:") else None)
+
+
+def _through_socks(server: Server) -> httpx.AsyncBaseTransport | None:
+    if not server.proxy.startswith("socks"):
+        return None
+    from mtbot.llm.socks import SocksTransport  # noqa: PLC0415 - few have such a proxy
+
+    return SocksTransport(server.proxy, _trust(server.base_url))
 
 
 class HttpProvider(ABC):
@@ -100,7 +116,8 @@ class HttpProvider(ABC):
             timeout=httpx.Timeout(server.timeout, connect=self._connect),
             verify=_trust(server.base_url),
             trust_env=False,
-            transport=transport,
+            transport=transport or _through_socks(server),
+            proxy=_http_proxy(server.proxy),
         )
 
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelAnswer:

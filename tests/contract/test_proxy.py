@@ -134,3 +134,40 @@ async def test_doctor_tells_a_wrong_password_of_the_proxy(tmp_path: Path) -> Non
         assert "the proxy wants another user and password" in found.out
         assert PASSWORD not in found.out + found.err
         assert load_all(str(stage.config)).missing == ()
+
+
+async def test_a_model_is_asked_through_its_own_proxy(tmp_path: Path) -> None:
+    """Telegram goes as before; while the password is wrong the chat hears that it can't be reached, and doctor says why."""
+    setting = Setting(provider_extra=", proxy_file: secrets/proxy")
+    async with open_stage(tmp_path, (say("Hello yourself."),), setting, start=False) as stage:
+        place = stage.directory / "secrets" / "proxy"
+        model = urlsplit(stage.model.base_url)
+        assert (model.hostname, model.port is not None) == ("127.0.0.1", True)
+        there = ("127.0.0.1", model.port or 0)
+        text = stage.config.read_text().replace(f"127.0.0.1:{model.port}", f"model.invalid:{model.port}")
+        stage.config.write_text(text)
+        async with SocksProxy(there, user="reader", password=PASSWORD) as proxy:
+            place.write_text(f"socks5://reader:{PASSWORD}wrong@127.0.0.1:{proxy.port}")
+            place.chmod(0o600)
+            await stage.start()
+            await stage.telegram.say(CHIEF, None, "hello")
+            await stage.telegram.shown(CHIEF.id, "The model can't be reached from here.", timeout=20)
+            checked = await stage.cli("doctor")
+            assert "the proxy wants another user and password" in checked.out
+            assert PASSWORD not in "".join([*stage.bot_texts(), checked.out, checked.err])
+            await stage.stop()
+            place.write_text(f"socks5://reader:{PASSWORD}@127.0.0.1:{proxy.port}")
+            await stage.start()
+            await stage.telegram.say(CHIEF, None, "hello")
+            await stage.telegram.shown(CHIEF.id, "Hello yourself.", timeout=20)
+            assert set(proxy.asked) == {("model.invalid", model.port)}
+            await stage.stop()
+
+
+async def test_a_model_whose_proxy_cannot_be_had_is_not_asked_another_way(tmp_path: Path) -> None:
+    """The chat reads which key it is."""
+    setting = Setting(provider_extra=", proxy_file: secrets/none")
+    async with open_stage(tmp_path, (say("Never."),), setting) as stage:
+        await stage.telegram.say(CHIEF, None, "hello")
+        await stage.telegram.shown(CHIEF.id, "providers.openai.proxy_file", timeout=20)
+        assert stage.model.requests == ()

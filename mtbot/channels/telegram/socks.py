@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 from aiohttp_socks import ProxyConnectionError, ProxyConnector, ProxyError, ProxyTimeoutError
 
 from mtbot.domain.errors import Unreachable
+from mtbot.domain.proxy import HUNG_UP, NO_ANSWER, NO_PROXY, NOT_REACHED, WRONG_PASSWORD, refused
 
 
 class SocksConnector(ProxyConnector):
@@ -19,17 +20,17 @@ class SocksConnector(ProxyConnector):
         try:
             return await super()._wrap_create_connection(*args, **kwargs)
         except ProxyConnectionError:
-            raise Unreachable("the proxy can't be reached") from None
+            raise Unreachable(NOT_REACHED) from None
         except ProxyTimeoutError:
-            raise Unreachable("the proxy does not answer") from None
+            raise Unreachable(NO_ANSWER) from None
         except ProxyError as error:
             raise Unreachable(_refusal(error)) from None
         except EOFError:
-            raise Unreachable("the proxy hung up") from None
+            raise Unreachable(HUNG_UP) from None
         except OSError as error:  # above all TLS with the server behind it
             raise Unreachable(f"no connection came about through the proxy ({type(error).__name__})") from None
         except ValueError:
-            raise Unreachable("what answers at the proxy's address is no SOCKS proxy") from None
+            raise Unreachable(NO_PROXY) from None
 
 
 def options(proxy: str) -> dict[str, object]:
@@ -50,7 +51,7 @@ def _refusal(error: ProxyError) -> str:
     """What the proxy said, in our words or in those that its library has for a number."""
     said = str(error)
     if error.error_code is not None:
-        return f"the proxy makes no connection ({said[:1].lower()}{said[1:]})"
+        return refused(f"{said[:1].lower()}{said[1:]}")
     if "authentication" in said.lower():
-        return "the proxy wants another user and password"
-    return "what answers at the proxy's address is no SOCKS proxy"
+        return WRONG_PASSWORD
+    return NO_PROXY

@@ -29,6 +29,7 @@ from aiogram.types import Message
 
 from mtbot.domain.errors import Ambiguous, ChannelError, ChatGone, PollConflict, Throttled, TokenRejected, Unreachable
 from mtbot.domain.ids import BotName
+from mtbot.domain.proxy import NOT_REACHED, WRONG_PASSWORD, refused
 from mtbot.domain.received import FileRefused, size_text
 
 CALL_SECONDS = 30.0
@@ -66,11 +67,11 @@ def _not_sent(error: Exception) -> Unreachable | None:
     """The failure after which nothing of a request can have arrived, in words; None where something may have."""
     match error:
         case aiohttp.ClientHttpProxyError(status=407):
-            return Unreachable("the proxy wants another user and password")
+            return Unreachable(WRONG_PASSWORD)
         case aiohttp.ClientHttpProxyError():
-            return Unreachable(f"the proxy makes no connection (it answered {error.status})")
+            return Unreachable(refused(f"it answered {error.status}"))
         case aiohttp.ClientProxyConnectionError():
-            return Unreachable("the proxy can't be reached")
+            return Unreachable(NOT_REACHED)
         case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
             return Unreachable("the Bot API server can't be reached")
         case _:

@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from mtbot.config.channels import TelegramSettings
 from mtbot.config.proxy import password_of, secret_problem
 from mtbot.config.secrets import resolve_secret
+from mtbot.config.show import show
 from mtbot.domain.errors import ConfigError
 from tests.unit.config.sample import faults, read
 
@@ -17,6 +19,11 @@ KEY = "channels.telegram.proxy"
 def telegram(text: str) -> str:
     """A file with those keys of the proxy."""
     return f"agent: {{model: m}}\nchannels: {{telegram: {{allow_from: [1], {text}}}}}\n"
+
+
+def provider(text: str) -> str:
+    """A file with those keys of a model server."""
+    return telegram("enabled: true") + f'providers: {{main: {{api_key_env: "", {text}}}}}\n'
 
 
 @pytest.mark.parametrize(
@@ -99,15 +106,45 @@ def test_a_wrong_secret_address_is_told_without_it(address: str, said: str) -> N
 
 def test_one_proxy_is_named_once(tmp_path: Path) -> None:
     """Nobody could say which one counts."""
+    said = "stands beside proxy_env or proxy_file; give one of them"
     (found,) = faults(tmp_path, telegram("proxy: 'http://x', proxy_file: proxy"))
-    assert found.split(": ", 2)[1:] == [KEY, "stands beside proxy_env or proxy_file; give one of them"]
+    assert found.split(": ", 2)[1:] == [KEY, said]
+    (found,) = faults(tmp_path, provider("proxy: 'http://x', proxy_env: THE_PROXY"))
+    assert found.split(": ", 2)[1:] == ["providers.main.proxy", said]
+
+
+def test_a_model_server_has_a_proxy_of_its_own(tmp_path: Path) -> None:
+    """In the open, or as a secret."""
+    plain = read(tmp_path, provider("proxy: 'socks5://127.0.0.1:1080'"))
+    assert (plain.providers["main"].proxy, plain.providers["main"].proxy_ref("main").named) == (
+        "socks5://127.0.0.1:1080",
+        False,
+    )
+    secret = read(tmp_path, provider("proxy_file: proxy"))
+    (ref,) = [one for one in secret.secret_refs() if one.key == "providers.main.proxy"]
+    assert (ref, ref.file) == (secret.providers["main"].proxy_ref("main"), tmp_path / "proxy")
+    (found,) = faults(tmp_path, provider("proxy: 'ftp://x'"))
+    assert found.split(": ", 2)[1:] == ["providers.main.proxy", SHAPE]
+
+
+def test_a_proxy_is_shown_as_it_stands_or_as_its_place(tmp_path: Path) -> None:
+    """Never with what the place holds."""
+    text = telegram("proxy: 'socks5://127.0.0.1:1080'") + 'providers: {main: {api_key_env: "", proxy_env: THE_PROXY}}\n'
+    settings = read(tmp_path, text)
+    found = yaml.safe_load(show(settings, {"THE_PROXY": "http://reader:hunter999@host:1"}))
+    assert found["channels"]["telegram"]["proxy"] == "socks5://127.0.0.1:1080"
+    assert found["providers"]["main"]["proxy"] == "<set:env:THE_PROXY>"
+    assert "hunter999" not in str(found)
+    assert not [
+        key for part in (found["channels"]["telegram"], found["providers"]["main"]) for key in part if "proxy_" in key
+    ]
 
 
 def test_no_command_inherits_the_variable_of_the_proxy(tmp_path: Path) -> None:
     """Not even where somebody lists it."""
-    text = telegram("proxy_env: THE_PROXY") + "tools: {exec: {env: {pass: [THE_PROXY]}}}\n"
-    (found,) = faults(tmp_path, text)
-    assert found.endswith("THE_PROXY holds a secret of the gateway")
+    for text in (telegram("proxy_env: THE_PROXY"), provider("proxy_env: THE_PROXY")):
+        (found,) = faults(tmp_path, text + "tools: {exec: {env: {pass: [THE_PROXY]}}}\n")
+        assert found.endswith("THE_PROXY holds a secret of the gateway")
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ async def test_a_proxy_that_says_nothing_is_given_up(
     """It takes the connection and never answers."""
     monkeypatch.setattr(transport_module, "CONNECT_SECONDS", 0.1)
     async with (
-        SocksProxy(to(telegram), mute=True) as proxy,
+        SocksProxy(to(telegram), nonsense=b"") as proxy,
         going_by(f"socks5://127.0.0.1:{proxy.port}") as transport,
     ):
         for failing in (transport.call(SEND), transport.updates(None)):
