@@ -23,23 +23,23 @@ async def list_models(base_url: str, key: str) -> tuple[str, ...]:
         await provider.close()
 
 
-async def ask_name(token: str, api_base_url: str) -> str:
+async def ask_name(token: str, api_base_url: str, proxy: str = "") -> str:
     """The bot's username. ChannelError; ValueError for what is no token at all."""
     from mtbot.channels.telegram.account import who_am_i
 
-    transport = Transport(Account(BotName("main"), token, api_base_url))
+    transport = Transport(Account(BotName("main"), token, api_base_url, proxy))
     try:
         return (await who_am_i(transport)).username
     finally:
         await transport.close()
 
 
-async def capture(token: str, api_base_url: str, seconds: float) -> dict[int, str]:
+async def capture(token: str, api_base_url: str, seconds: float, proxy: str = "") -> dict[int, str]:
     """Everybody (id to first name) who writes to the bot in a private chat from now on, until one did and 3 s passed.
 
     Messages from before do not count: a stranger may have written yesterday.
     """
-    transport = Transport(Account(BotName("main"), token, api_base_url))
+    transport = Transport(Account(BotName("main"), token, api_base_url, proxy))
     since = time.time() - GRACE_SECONDS
     found: dict[int, str] = {}
     offset: int | None = None

@@ -5,7 +5,7 @@ Secrets are typed hidden and go into 0600 files beside the configuration, or sta
 
 import asyncio
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
@@ -40,6 +40,15 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """How Telegram is reached: its server ("" for its own), and a proxy with the configuration line that names it."""
+
+    server: str
+    proxy: str = field(default="", repr=False)
+    line: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Answers:
     """Everything that was asked."""
 
@@ -47,7 +56,7 @@ class Answers:
     model: str
     key: Kept
     token: Kept
-    api_base_url: str
+    way: Way
     person: Person | None
     readonly: bool
     workspace: str
@@ -55,8 +64,10 @@ class Answers:
 
 @click.command()
 @click.option("--api-base-url", default="", help="A Bot API server of your own.")
+@click.option("--proxy", default="", help="Proxy on the way to Telegram: socks5://HOST:PORT or http://HOST:PORT.")
+@click.option("--proxy-file", default="", help="File that holds such a proxy with its user and password.")
 @click.pass_obj
-def onboard(frame: Frame, api_base_url: str) -> int:
+def onboard(frame: Frame, api_base_url: str, proxy: str, proxy_file: str) -> int:
     """Set up a bot: token, model, your id, then a check."""
     from mtbot.bootstrap.system import home_directory
     from mtbot.cli.doctor import examine, report
@@ -66,9 +77,10 @@ def onboard(frame: Frame, api_base_url: str) -> int:
     located = locate(frame.config, os.environ, home_directory())
     if located.path.exists():
         raise ConfigError((f"{located.path} exists already",), hint="edit it, or give another place with --config")
+    way = _way(api_base_url, proxy, proxy_file)
     click.echo("This sets up mtclaw: whoever may write to the bot gets a shell on this machine, asked or by rule.")
     click.echo("Do not list anybody to whom you would not give a shell.\n")
-    answers = _ask(api_base_url)
+    answers = _ask(way)
     _write(located.path, answers)
     click.echo(f"\nWritten: {located.path} (0600)\n")
     frame.config = str(located.path)
@@ -79,7 +91,27 @@ def onboard(frame: Frame, api_base_url: str) -> int:
     return 0
 
 
-def _ask(api_base_url: str) -> Answers:
+def _way(server: str, proxy: str, file: str) -> Way:
+    """ConfigError if there is no such proxy to go by."""
+    from mtbot.config.proxy import in_the_open, secret_problem
+    from mtbot.config.secrets import resolve_secret
+    from mtbot.config.values import SecretRef
+    from mtbot.domain.errors import ConfigError
+
+    if proxy and file:
+        raise ConfigError(("give --proxy or --proxy-file, and not both",))
+    if file:
+        place = Path(file).absolute()
+        secret = resolve_secret(SecretRef("channels.telegram.proxy", "", place, secret_problem), {})
+        return Way(server, secret.value, f"    proxy_file: {_yaml(str(place))}\n")
+    try:
+        address = in_the_open(proxy)
+    except ValueError as error:
+        raise ConfigError((f"--proxy: {error}",)) from error
+    return Way(server, address, f"    proxy: {_yaml(address)}\n" if address else "")
+
+
+def _ask(way: Way) -> Answers:
     base_url = _line("Address of the model server (OpenAI-compatible)", "https://api.openai.com/v1")
     key = _secret("API key", "OPENAI_API_KEY", "secrets/model", optional=True)
     model = _model(base_url, key.value)
@@ -87,9 +119,9 @@ def _ask(api_base_url: str) -> Answers:
     readonly = click.confirm(
         "Let harmless look-only commands (ls, git status, docker ps ...) run unasked?", default=True
     )
-    token = _token(api_base_url)
-    person = _person(token.value, api_base_url)
-    return Answers(base_url, model, key, token, api_base_url, person, readonly, workspace)
+    token = _token(way)
+    person = _person(token.value, way)
+    return Answers(base_url, model, key, token, way, person, readonly, workspace)
 
 
 def _line(question: str, default: str = "") -> str:
@@ -144,35 +176,35 @@ async def _models(base_url: str, key: str) -> tuple[str, ...]:
         return ()
 
 
-def _token(api_base_url: str) -> Kept:
+def _token(way: Way) -> Kept:
     """A token that Telegram accepts."""
     click.echo("\nTalk to @BotFather on Telegram, send /newbot, and copy the token it gives you.")
     for _ in range(TRIES):
         kept = _secret("Bot token", "TELEGRAM_BOT_TOKEN", "secrets/telegram")
-        username = asyncio.run(_username(kept.value, api_base_url))
+        username = asyncio.run(_username(kept.value, way))
         if username:
             click.echo(f"That is @{username}.")
             return kept
     raise click.Abort
 
 
-async def _username(token: str, api_base_url: str) -> str:
+async def _username(token: str, way: Way) -> str:
     from mtbot.bootstrap.capture import ask_name
     from mtbot.domain.errors import ChannelError
 
     try:
-        return await ask_name(token, api_base_url)
+        return await ask_name(token, way.server, way.proxy)
     except (ChannelError, ValueError) as error:
         click.echo(f"That did not work: {error}")
         return ""
 
 
-def _person(token: str, api_base_url: str) -> Person | None:
+def _person(token: str, way: Way) -> Person | None:
     """The owner's id: whoever writes to the bot within a minute, if it is just one person; else typed."""
     from mtbot.bootstrap.capture import capture
 
     click.echo(f"\nNow write any message to your bot from your own Telegram account ({CAPTURE_SECONDS} s) ...")
-    people = asyncio.run(capture(token, api_base_url, CAPTURE_SECONDS))
+    people = asyncio.run(capture(token, way.server, CAPTURE_SECONDS, way.proxy))
     if len(people) == 1:
         ident, name = next(iter(people.items()))
         if click.confirm(f"Are you {name} (id {ident})?", default=True):
@@ -221,7 +253,8 @@ def text_of(answers: Answers) -> str:
     lines += "channels:\n  telegram:\n"
     lines += "" if person is not None else "    enabled: false\n"
     lines += answers.token.lines("    ", "token")
-    lines += f"    api_base_url: {_yaml(answers.api_base_url)}\n" if answers.api_base_url else ""
+    lines += f"    api_base_url: {_yaml(answers.way.server)}\n" if answers.way.server else ""
+    lines += answers.way.line
     lines += f"    allow_from: [{person.name if person is not None else ''}]\n"
     lines += "tools:\n  exec:\n    mode: approval\n"
     lines += "    allow_packs: [readonly]\n" if answers.readonly else ""

@@ -47,7 +47,7 @@ def password_of(text: str) -> str:
 
 def _misshapen(text: str, parts: SplitResult) -> bool:
     return (
-        parts.scheme not in SCHEMES
+        text.partition("://")[0] not in SCHEMES  # in lower case, as those read it who connect
         or not parts.hostname
         or parts.port == 0
         or parts.path not in {"", "/"}
@@ -57,7 +57,7 @@ def _misshapen(text: str, parts: SplitResult) -> bool:
     )
 
 
-def _open(value: str) -> str:
+def in_the_open(value: str) -> str:
     """An address that stands in the configuration; ValueError if it is none, or holds a secret."""
     if not value:
         return value
@@ -70,5 +70,5 @@ def _open(value: str) -> str:
 
 
 OptionalProxy = Annotated[
-    StrictStr, AfterValidator(_open), Rule(f"{', '.join(SCHEMES)} address without a path, or empty")
+    StrictStr, AfterValidator(in_the_open), Rule(f"{', '.join(SCHEMES)} address without a path, or empty")
 ]

@@ -3,9 +3,10 @@
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner, Result
@@ -13,10 +14,11 @@ from click.testing import CliRunner, Result
 from mtbot.bootstrap.offline import load_all
 from mtbot.cli import onboard
 from mtbot.cli.frame import Frame
-from mtbot.cli.main import root
+from mtbot.cli.main import root, run
 from mtbot.simulator.model import ModelSimulator
 from mtbot.simulator.telegram import TelegramSimulator
 from mtbot.simulator.values import Person
+from tests.socks5 import SocksProxy
 
 
 class World:
@@ -65,9 +67,10 @@ def world() -> Iterator[World]:
         made.close()
 
 
-def typed(directory: Path, outside: World, *answers: str) -> Result:
+def typed(directory: Path, outside: World, *answers: str, server: str = "", options: Sequence[str] = ()) -> Result:
     """Onboard with these answers."""
-    arguments = ["--config", str(directory / "config.yaml"), "onboard", "--api-base-url", outside.telegram.base_url]
+    where = server or outside.telegram.base_url
+    arguments = ["--config", str(directory / "config.yaml"), "onboard", "--api-base-url", where, *options]
     return CliRunner().invoke(root, arguments, input="\n".join(answers) + "\n", obj=Frame())
 
 
@@ -218,3 +221,54 @@ def test_a_variable_that_is_set_can_be_used_instead(tmp_path: Path, monkeypatch:
     assert "token_env: TELEGRAM_BOT_TOKEN" in text
     assert "api_key_env: OPENAI_API_KEY" in text
     assert not (tmp_path / "secrets").exists()
+
+
+@pytest.mark.parametrize("secret", [False, True], ids=["open", "password"])
+def test_telegram_is_reached_by_a_proxy_from_the_first_question_on(tmp_path: Path, secret: bool) -> None:
+    """Its server's name is known to the proxy alone; a password stays in the file that was named."""
+    user, password = ("reader", "hunter-two-two") if secret else ("", "")
+    with world() as outside:
+        there = urlsplit(outside.telegram.base_url)
+        assert there.port is not None
+        proxy = SocksProxy(("127.0.0.1", there.port), user=user, password=password)
+        outside.do(proxy.start())
+        outside.write_when_polled(Person(1001, "Chief"))
+        file = tmp_path / "proxy"
+        file.write_text(f"socks5://{user}:{password}@127.0.0.1:{proxy.port}\n")
+        file.chmod(0o600)
+        address = f"socks5://127.0.0.1:{proxy.port}"
+        done = typed(
+            tmp_path,
+            outside,
+            *(outside.model.base_url, "", "sim-1", str(tmp_path / "ws"), "n", outside.telegram.token(), "y"),
+            server="http://bot-api.invalid:8081",
+            options=("--proxy-file", str(file)) if secret else ("--proxy", address),
+        )
+        outside.do(proxy.stop())
+    assert done.exit_code == 0, done.output
+    assert set(proxy.asked) == {("bot-api.invalid", 8081)}
+    text = (tmp_path / "config.yaml").read_text()
+    assert (f'proxy_file: "{file}"' in text, f'proxy: "{address}"' in text) == (secret, not secret)
+    assert "hunter" not in text + done.output
+    telegram = load_all(str(tmp_path / "config.yaml"), environ={"HOME": str(tmp_path)}).settings.channels.telegram
+    assert (telegram.proxy_ref.named, telegram.proxy) == (secret, "" if secret else address)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--proxy", "socks4://127.0.0.1:1"), "--proxy: must be SCHEME://HOST:PORT, where SCHEME is one of http"),
+        (("--proxy", "socks5://reader:hunter999@127.0.0.1:1"), "--proxy: must not hold a user or password"),
+        (("--proxy-file", "/nonexistent/proxy"), "channels.telegram.proxy_file: /nonexistent/proxy"),
+        (("--proxy", "http://x", "--proxy-file", "y"), "give --proxy or --proxy-file, and not both"),
+    ],
+)
+def test_a_proxy_that_is_none_is_told_before_anything_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], said: str
+) -> None:
+    """In one line, without the address."""
+    assert run(["--config", str(tmp_path / "config.yaml"), "onboard", *options]) == 1
+    found = capsys.readouterr()
+    assert (found.out, found.err.count("\n")) == ("", 1)
+    assert said in found.err
+    assert "hunter" not in found.err

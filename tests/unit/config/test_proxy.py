@@ -42,6 +42,7 @@ def test_an_address_without_a_password_stands_in_the_file(tmp_path: Path, addres
         ("socks4://127.0.0.1:1080", f"{SHAPE}"),
         ("socks://127.0.0.1:1080", f"{SHAPE}"),
         ("127.0.0.1:1080", f"{SHAPE}"),
+        ("SOCKS5://127.0.0.1:1080", f"{SHAPE}"),
         ("socks5://:1080", f"{SHAPE}"),
         ("socks5://host:99999", f"{SHAPE}"),
         ("http://host:0", f"{SHAPE}"),

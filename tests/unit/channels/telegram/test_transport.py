@@ -1,6 +1,7 @@
 """Calls to the Bot API over real HTTP: each failure is told by whether anything can have arrived, without the token."""
 
 import asyncio
+import base64
 import ssl
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
@@ -253,6 +254,31 @@ async def test_everything_goes_by_the_proxy(telegram: TelegramSimulator) -> None
         assert [update["message"] for update in await found.updates(None)] == [{"by": "proxy"}]
     finally:
         await found.close()
+
+
+async def test_an_http_proxy_is_told_its_password() -> None:
+    """And the server behind it is not, nor is anybody who reads what went wrong."""
+    asked: list[bytes] = []
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    proxy = f"http://reader:p%40ss@127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    found = Transport(Account(BotName("ops"), DEFAULT_TOKEN, "https://bot-api.invalid", proxy))
+    try:
+        for failing in (found.call(SEND), found.updates(None)):
+            with pytest.raises(Unreachable, match=r"^the proxy wants another user and password$"):
+                await failing
+    finally:
+        await found.close()
+        server.close()
+    wanted = b"Proxy-Authorization: Basic " + base64.b64encode(b"reader:p@ss") + b"\r\n"
+    assert [(one.partition(b" HTTP")[0], wanted in one) for one in asked] == [
+        (b"CONNECT bot-api.invalid:443", True)
+    ] * 2
 
 
 async def test_a_proxy_that_is_not_there_or_refuses_has_sent_nothing(telegram: TelegramSimulator) -> None:
