@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from mtbot.bootstrap.collecting import settle
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded
 from mtbot.domain.errors import (
@@ -127,7 +126,6 @@ class Bots:
             await self._announce(bot)
             await warm_up(self._engine, bot)
         await prepare()
-        settle()
         await asyncio.Event().wait()
 
     async def poll(self, bot: BotParts) -> None:

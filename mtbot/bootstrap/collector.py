@@ -1,7 +1,7 @@
 """The collector of cyclic garbage rests while the program loads.
 
-Loading makes hundreds of thousands of objects that stay, and looking through them again and again is a sixth of what a
-start takes.
+Loading makes hundreds of thousands of objects that stay. Looking through them again and again is a sixth of what a start
+takes, and afterwards each look through all of them would hold up a turn.
 """
 
 import gc
@@ -18,5 +18,7 @@ def rest() -> None:
 
 
 def wake() -> None:
-    """What goes on for long begins now."""
-    gc.set_threshold(*USUAL)
+    """What goes on for long begins now: from here on only what is new is looked through, if the collector was at rest."""
+    if gc.get_threshold() == RESTING:
+        gc.freeze()
+        gc.set_threshold(*USUAL)

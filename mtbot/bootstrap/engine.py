@@ -40,7 +40,6 @@ from mtbot.llm.fallback import Choice, Fallback
 from mtbot.llm.http import HttpProvider, Server
 from mtbot.llm.metering import Metered
 from mtbot.llm.openai import OpenAIProvider
-from mtbot.policy import bashlex_reading
 from mtbot.policy.classify import question
 from mtbot.policy.limits import HourlyLimit
 from mtbot.policy.ruleset import Mode
@@ -262,7 +261,6 @@ def _profiles(office: Office, runner: Runner, providers: Providers) -> tuple[Con
 
 def build_engine(office: Office, runner: Runner) -> Engine:
     """Build the flow; nothing runs yet."""
-    bashlex_reading.load()  # now, so that no message waits for it
     loaded, stores = office.loaded, office.stores
     providers = Providers(loaded.settings, loaded.secrets, loaded.missing, loaded.redactor.mask)
     confiner, profiles = _profiles(office, runner, providers)

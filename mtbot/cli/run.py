@@ -12,9 +12,6 @@ from mtbot.cli.frame import Frame
 @click.pass_obj
 def gateway(frame: Frame) -> int:
     """Serve Telegram until stopped (Ctrl-C or SIGTERM; a second one ends it at once)."""
-    from mtbot.bootstrap.collecting import hold_back
-
-    hold_back()
     from mtbot.bootstrap.logs import set_up_logs
     from mtbot.bootstrap.serve import serve_gateway
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cache
 
 from mtbot.policy import readings
 from mtbot.policy.reading_values import Doubt, Readings, SimpleCommand, Word
@@ -29,16 +30,21 @@ _LINE = r"[A-Za-z0-9+/=]{16,}"
 _LABEL = r"(?:Proc-Type|DEK-Info|Version|Comment|Charset)[ \t]*:[^\n]{0,130}"
 _LABELS = rf"(?:{_LABEL}{_GAP})*"
 _WORDS = r"""[A-Za-z0-9+/=\s"',\\#-]*"""
-_KEYS = Patterns(
-    (
-        rf"{_ARMOUR}{_GAP}*\n{_GAP}*{_LABELS}{_GAP}*{_LINE}",
-        rf"{_ARMOUR}{_GAP}+{_LABELS}{_GAP}*{_LABEL}{_GAP}*\n{_GAP}*{_LABELS}{_GAP}*{_LINE}",
-        rf"{_ARMOUR}{_GAP}+{_LABELS}{_GAP}*{_LINE}(?:{_GAP}+{_LINE})*{_GAP}*\n{_GAP}*(?:{_LINE}|[A-Za-z0-9+/=]{{1,15}}\z)",
-        rf"""{_ARMOUR}[A-Za-z0-9+/=\s"',\\#:.@-]*\n[A-Za-z0-9+/=\s"',\\#:.@-]*-----END """,
-        rf"""{_WORDS}\n{_WORDS}-----END (?:[A-Z0-9]+ ){{0,4}}PRIVATE KEY""",
+
+
+@cache
+def _keys() -> Patterns:
+    """A private key over several lines, or the end of one: a question masks it, and a line of it may be a command."""
+    return Patterns(
+        (
+            rf"{_ARMOUR}{_GAP}*\n{_GAP}*{_LABELS}{_GAP}*{_LINE}",
+            rf"{_ARMOUR}{_GAP}+{_LABELS}{_GAP}*{_LABEL}{_GAP}*\n{_GAP}*{_LABELS}{_GAP}*{_LINE}",
+            rf"{_ARMOUR}{_GAP}+{_LABELS}{_GAP}*{_LINE}(?:{_GAP}+{_LINE})*{_GAP}*\n{_GAP}*(?:{_LINE}|[A-Za-z0-9+/=]{{1,15}}\z)",
+            rf"""{_ARMOUR}[A-Za-z0-9+/=\s"',\\#:.@-]*\n[A-Za-z0-9+/=\s"',\\#:.@-]*-----END """,
+            rf"""{_WORDS}\n{_WORDS}-----END (?:[A-Z0-9]+ ){{0,4}}PRIVATE KEY""",
+        )
     )
-)
-"""A private key over several lines, or the end of one: a question masks it, and a line of it may be a command."""
+
 
 _MAX_MENTIONS = 400
 _MAX_SCANNED = 2000
@@ -150,7 +156,7 @@ def _holds_a_key(found: Readings) -> Denial | None:
     """The refusal of a text with a private key in it, of which no question could show what runs."""
     if "PRIVATE KEY" not in found.text:
         return None
-    if _KEYS.first_match(found.text.encode("utf-8", "replace").decode()) is None:
+    if _keys().first_match(found.text.encode("utf-8", "replace").decode()) is None:
         return None
     reason = "it holds a private key, and a question that masks one can't show what else stands there"
     return Denial(

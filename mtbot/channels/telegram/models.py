@@ -2,8 +2,9 @@
 
 A plain import builds the validator of every type and method of the Bot API at once, of which a bot uses a few dozen:
 seconds and a hundred megabytes on the hosts that such bots live on. aiogram itself marks its types to be built late
-and then builds them all in one loop, because their annotations name each other. So this module lets the loop pass,
-keeps the names that the loop would have used, and hands them to every model that is built later.
+and then builds them all in one loop, because their annotations name each other. So the modules of a type or method are
+imported when one is first used (see `packages`), the loop runs only where somebody wants all of them, and a model that is
+built late gets the names that the loop would have given it.
 
 Only public names of pydantic and aiogram are touched. Where anything is not as expected, or where EAGER_VARIABLE is
 set, aiogram is imported as it is, slower and with the same result.
@@ -11,15 +12,18 @@ set, aiogram is imported as it is, slower and with the same result.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+
+from mtbot.channels.telegram.packages import LATE_PACKAGES, LatePackage, named_by
 
 __all__ = ["EAGER_VARIABLE", "hold_back_building"]
 
@@ -44,7 +48,7 @@ def hold_back_building() -> bool:
 
 
 class _BaseFinder(importlib.abc.MetaPathFinder):
-    """Finds the modules that define aiogram's base classes, and nothing else."""
+    """Finds the modules that define aiogram's base classes, and its packages of many modules, and nothing else."""
 
     def __init__(self) -> None:
         self._builder = _LateBuilder()
@@ -52,13 +56,17 @@ class _BaseFinder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The ordinary spec with a loader that prepares the base classes once they exist."""
-        if fullname not in _BASES:
+        """The ordinary spec with a loader that prepares the base classes, or one that leaves a package's names for later."""
+        if fullname not in _BASES and fullname not in LATE_PACKAGES:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        if spec is None or spec.loader is None:
+        if spec is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
             return None
-        spec.loader = _BaseLoader(spec.loader, self._builder)
+        spec.loader = (
+            _BaseLoader(spec.loader, self._builder)
+            if fullname in _BASES
+            else LatePackage(spec.loader, _pydantic_builds_late)
+        )
         return spec
 
 
@@ -78,13 +86,41 @@ class _BaseLoader(importlib.abc.Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self._ordinary  # tracebacks and resource readers ask it, not this wrapper
         module.__loader__ = self._ordinary
-        self._ordinary.exec_module(module)
+        self._run(module)
         if not _pydantic_builds_late():
             return
         for name in _BASES[module.__name__]:
             base = getattr(module, name, None)
             if isinstance(base, type):
                 self._builder.prepare(base)
+
+    def _run(self, module: ModuleType) -> None:
+        """aiogram wants one sentinel of unittest.mock, which loads Python's whole test framework, two megabytes, for it."""
+        if "unittest" not in sys.modules:
+            with contextlib.suppress(ImportError, AttributeError), _sentinel_alone():
+                self._ordinary.exec_module(module)
+                return
+        self._ordinary.exec_module(module)
+
+
+@contextlib.contextmanager
+def _sentinel_alone() -> Iterator[None]:
+    """A `unittest.mock` that holds nothing else, for as long as one module is run."""
+    package, mock = ModuleType("unittest"), ModuleType("unittest.mock")
+    package.__path__ = []
+    setattr(mock, "sentinel", SimpleNamespace(UNSET=_Unset()))  # noqa: B010 - a name that mypy does not let be set
+    stand_ins = {"unittest": package, "unittest.mock": mock}
+    sys.modules |= stand_ins
+    try:
+        yield
+    finally:
+        for name in stand_ins:
+            del sys.modules[name]
+
+
+class _Unset:
+    def __repr__(self) -> str:
+        return "sentinel.UNSET"
 
 
 class _LateBuilder:
@@ -117,12 +153,13 @@ class _LateBuilder:
                 self._names = given
                 return None
             with self._lock:
+                names = self._names or named_by(cls)
                 built: bool | None = original(
                     cls,
                     force=force,
                     raise_errors=raise_errors,
                     _parent_namespace_depth=_parent_namespace_depth + 1,
-                    _types_namespace={**self._names, **given} if self._names else _types_namespace,
+                    _types_namespace={**names, **given},
                 )
                 if "[" in cls.__name__:
                     self._kept.add(cls)  # pydantic forgets Response[Message] between two answers, and builds it again

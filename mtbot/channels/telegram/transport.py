@@ -9,10 +9,10 @@ import json
 import ssl
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import aiohttp
-from aiogram import Bot
+from aiogram.client.default import DefaultBotProperties
 from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.session.base import BaseSession
 from aiogram.client.telegram import PRODUCTION, TelegramAPIServer
@@ -26,6 +26,7 @@ from aiogram.exceptions import (
 )
 from aiogram.methods import GetFile, TelegramMethod
 from aiogram.types import Message
+from aiogram.utils.token import validate_token
 
 from mtbot.domain.errors import Ambiguous, ChannelError, ChatGone, PollConflict, Throttled, TokenRejected, Unreachable
 from mtbot.domain.ids import BotName
@@ -45,6 +46,9 @@ MAX_DESCRIPTION = 4096
 MAX_POLL_BYTES = 64 * 1024 * 1024
 
 SLOWLY = "Telegram asks to slow down"
+
+if TYPE_CHECKING:
+    from aiogram import Bot
 
 _ResultT = TypeVar("_ResultT")
 _GONE = ("chat not found", "bot was kicked", "bot was blocked", "user is deactivated", "group chat was deactivated")
@@ -125,7 +129,7 @@ class _Session(AiohttpSession):
         if self._session is not None:
             await self._session.close()
 
-    async def make_request(self, bot: Bot, method: TelegramMethod[Any], timeout: int | None = None) -> Any:
+    async def make_request(self, bot: "Bot", method: TelegramMethod[Any], timeout: int | None = None) -> Any:
         session = await self.create_session()
         url = self.api.api_url(token=bot.token, method=method.__api_method__)
         form = self.build_form_data(bot=bot, method=method)
@@ -170,6 +174,15 @@ def _nameless(error: BaseException) -> RuntimeError:
     return RuntimeError(type(error).__name__)
 
 
+class _Sender:
+    """What a session wants to know of a bot. aiogram's own Bot imports every method that there is, to offer each as one."""
+
+    def __init__(self, token: str) -> None:
+        validate_token(token)
+        self.token = token
+        self.default = DefaultBotProperties()
+
+
 class Transport:
     """One bot's way to its server."""
 
@@ -180,13 +193,13 @@ class Transport:
         # polls have connections of their own, which can be made anew without breaking what is being sent
         self._polls = _Session(server, account.proxy)
         self._url = server.api_url(token=account.token, method="getUpdates")
-        self.bot = Bot(account.token, session=self._session)
+        self._sender = cast("Bot", _Sender(account.token))
         self.account = account
 
     async def call(self, method: TelegramMethod[_ResultT], seconds: float | None = None) -> _ResultT:
         """Make one call, which may take ``seconds`` (else CALL_SECONDS). Raises the ChannelError that fits."""
         try:
-            return await self.bot(method, request_timeout=None if seconds is None else round(seconds))
+            return await self._session(self._sender, method, None if seconds is None else round(seconds))
         except TelegramMigrateToChat as error:
             new = error.migrate_to_chat_id
             raise ChatGone(f"the group became a supergroup with the id {new}", status=400, moved_to=new) from None
@@ -205,7 +218,7 @@ class Transport:
 
     def prepare(self, method: TelegramMethod[Any]) -> None:
         """Build what a first call of this method would wait for; nothing is sent."""
-        self._session.build_form_data(bot=self.bot, method=method)
+        self._session.build_form_data(bot=self._sender, method=method)
 
     async def updates(self, offset: int | None, limit: int = 100) -> list[dict[str, object]]:
         """A long poll for raw updates, with a hard deadline. Raises the ChannelError that fits."""

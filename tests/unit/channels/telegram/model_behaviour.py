@@ -6,7 +6,11 @@ validators. Models are taken from the last to the first, an order in which no im
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
+import sys
+from types import ModuleType
 from typing import cast
 
 import mtbot.channels.telegram  # noqa: F401  comes first: it decides how aiogram is imported
@@ -19,11 +23,22 @@ from pydantic import BaseModel, ValidationError
 PROBES: tuple[object, ...] = ({}, [], [{}], "x", 1, True, [[{"type": "bold"}]], {"type": "private", "id": 1})
 
 
+def names(room: ModuleType) -> list[str]:
+    """What a package exports, by its source: asked for its `__all__`, it would import everything at once."""
+    (listed,) = (
+        node.value
+        for node in ast.parse(inspect.getsource(room)).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__"
+    )
+    found: list[str] = list(ast.literal_eval(listed))
+    return found
+
+
 def models() -> dict[str, type[BaseModel]]:
     """All types, methods and answers of methods, by name."""
     found: dict[str, type[BaseModel]] = {}
     for room in (types, methods):
-        for name in room.__all__:
+        for name in names(room):
             model = getattr(room, name)
             if isinstance(model, type) and issubclass(model, BaseModel):
                 found[f"{room.__name__}.{name}"] = model
@@ -61,4 +76,5 @@ if __name__ == "__main__":
         if cast("bool", getattr(model, "__pydantic_complete__"))  # noqa: B009 - a name that mypy does not let be read as an attribute
     )
     behaviours = {name: behaviour(every[name]) for name in sorted(every, reverse=True)}
-    print(json.dumps({"built_by_import": built_by_import, "behaviour": behaviours}))
+    whole = "aiogram.client.bot" in sys.modules
+    print(json.dumps({"built_by_import": built_by_import, "behaviour": behaviours, "whole": whole}))

@@ -18,6 +18,7 @@ class Behaviour(TypedDict):
 
     built_by_import: list[str]
     behaviour: dict[str, list[object]]
+    whole: bool
 
 
 def python(*arguments: str, eager: bool = False) -> str:
@@ -43,6 +44,7 @@ def test_every_type_method_and_answer_behaves_as_after_an_ordinary_import() -> N
     eager: Behaviour = json.loads(python("-m", "tests.unit.channels.telegram.model_behaviour", eager=True))
     names = set(eager["behaviour"])
     assert late["behaviour"] == eager["behaviour"]
+    assert (late["whole"], eager["whole"]) == (False, True)
     assert set(eager["built_by_import"]) == names
     assert {name for name in late["built_by_import"] if not name.startswith("answer of ")} <= {
         "aiogram.methods.Request",
