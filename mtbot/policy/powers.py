@@ -19,6 +19,9 @@ from mtbot.policy.words import words
 _FILLERS = ("x", "x.txt", "x.log", "./x", "src/x", "/srv/x")
 """What stands for an operand; an expression may want one or another."""
 
+_KNOWN = 500
+"""Known commands of one program that are tried, too; a long record holds thousands of one shape."""
+
 
 class Does(StrEnum):
     """What an option makes of a program, in words."""
@@ -127,7 +130,7 @@ def granted(rule: AllowRule, known: Sequence[Argv] = ()) -> Iterator[Granted]:
     """The powers that a rule gives away, by program. ``known`` are further argvs that it may be about."""
     for program, powerful in POWERFUL.items():
         bases = [(program, *base) for base in _filled(powerful.bases)]
-        bases += [argv for argv in known if argv[0] == program]
+        bases += [argv for argv in known if argv[0] == program][:_KNOWN]
         covered = [base for base in bases if rule.match(base)]
         found = {power: argv for power in powerful.powers if (argv := _reaching(rule, covered, power)) is not None}
         if found:

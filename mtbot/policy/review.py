@@ -17,7 +17,10 @@ APPROVED_OFTEN = 3
 _EVERYTHING = ("true", "ls -l /srv", "git push origin main", "systemctl restart nginx", "cp a b", "zq7 --x=1 y")
 """Commands that no sensible rule covers all of."""
 
-_ANYTHING = ("sh -c x", "bash -c x", "python3 -c x", "perl -e x", "env x", "xargs x", "sudo x", "node -e x", "eval x")
+_ANYTHING = (
+    *("sh -c x", "bash -c x", "python3 -c x", "perl -e x", "env x", "xargs x", "sudo x", "node -e x", "eval x"),
+    *("awk 1 x", "awk -F: 1 x", "sed p x", "sed -n 1p x", "sed -i p x", "ssh x x", "ssh -p 22 x x", "less x", "vim x"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +39,14 @@ def lint(
     ``seen`` are the commands of the record; a rule that covers none of them may be a typo.
     """
     commands = tuple(dict.fromkeys(seen))
+    known = tuple(dict.fromkeys(_argvs(commands)))
     found: list[Remark] = []
     for index, (item, rule) in enumerate(zip(items, rules, strict=True)):
         key = f"tools.exec.allow[{index}]"
         if item.regex is not None and all(covers(rule, text) for text in _EVERYTHING):
             found.append(Remark(key, "matches everything"))
         elif item.regex is not None:
-            found += [Remark(key, text) for text in _power_remarks(rule, (*item.permits, *commands))]
+            found += [Remark(key, text) for text in _power_remarks(rule, (*_argvs(item.permits), *known))]
         runs = [text for text in _ANYTHING if covers(rule, text)]
         if (
             item.argv
@@ -66,11 +70,16 @@ def lint(
     return tuple(found)
 
 
-def _power_remarks(rule: AllowRule, texts: Iterable[str]) -> Iterator[str]:
+def _argvs(texts: Iterable[str]) -> Iterator[Argv]:
+    """Every command of the texts that an allow rule can be about."""
+    for text in texts:
+        literal = lex(text)
+        if isinstance(literal, Literal):
+            yield from (command.argv for command in literal.commands)
+
+
+def _power_remarks(rule: AllowRule, known: Sequence[Argv]) -> Iterator[str]:
     """What an expression lets a program do by an option that nobody may have thought of."""
-    known = [
-        command.argv for text in texts if isinstance(literal := lex(text), Literal) for command in literal.commands
-    ]
     for one in powers.granted(rule, known):
         said = [
             f"{does} ({', '.join(options)})"

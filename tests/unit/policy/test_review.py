@@ -26,6 +26,18 @@ def test_an_interpreter_by_pattern_is_remarked() -> None:
     assert "names a program that can run anything (python3" in found
 
 
+@pytest.mark.parametrize("regex", ["awk .*", "sed -n .*", "sed -i.*", "(ls|ssh) .*", "less .*", "vim .*"])
+def test_an_expression_over_a_program_that_runs_what_it_is_given_is_remarked(regex: str) -> None:
+    """Nothing runs by it, and whoever wrote it should know that it is no rule at all."""
+    (found,) = remarks((Item(regex=regex),))
+    assert "it never matches by pattern" in found
+
+
+def test_an_expression_that_names_none_of_them_is_not_remarked() -> None:
+    """Nor is one whole command."""
+    assert remarks((Item(regex="(ls|wc) .*"), Item(argv=("sed", "-n", "1p", "/srv/x")))) == []
+
+
 def test_workspace_files_on_the_bare_host_are_remarked() -> None:
     """The owner said so, and is told what it means."""
     assert remarks((Item(argv=("make", "test"), on_host=True),)) == [
