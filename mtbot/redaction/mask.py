@@ -15,6 +15,7 @@ from mtbot.domain.ids import SafeText
 from mtbot.redaction import encodings, patterns
 from mtbot.redaction.digits import Digits
 from mtbot.redaction.display import display
+from mtbot.redaction.growing import ends_sentence, settled
 from mtbot.redaction.patterns import Matcher, Span
 from mtbot.redaction.stream import MaskStream
 
@@ -45,6 +46,7 @@ class Redactor:
         self._known: frozenset[str] = frozenset()
         self._exact: Matcher | None = None
         self.longest = 0
+        self.holds_sentences = False
         self.learn(secrets)
 
     def learn(self, secrets: Mapping[str, str]) -> None:
@@ -56,6 +58,7 @@ class Redactor:
         self._values = [(Matcher(source).prepared(), self._fingerprint(value)) for source, value in sources]
         self._lines = frozenset(line.strip() for value in values if "\n" in value for line in value.splitlines())
         self.longest = max((12 * len(value) for value in values), default=0)
+        self.holds_sentences = any(map(ends_sentence, values))
         self._digits = Digits(value for _, value in sources)
         # last, because it decides whether the others are looked at
         self._exact = Matcher("|".join(source for source, _ in sources), longest=True).prepared() if sources else None
@@ -115,6 +118,10 @@ class Redactor:
     def stream(self) -> MaskStream:
         """A stream that masks text which arrives in pieces."""
         return MaskStream(self)
+
+    def settled(self, raw: str, /) -> SafeText:
+        """The masked beginning of a text that still grows, as far as it stands whatever comes behind it."""
+        return settled(raw, self)
 
     def spans(self, data: bytes) -> list[Span]:
         """The secrets in UTF-8 `data`, in order, none touching another's bytes. For the stream."""

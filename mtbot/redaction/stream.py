@@ -24,7 +24,15 @@ _BREAK = re.compile(r"[\r\n]")
 _VALUE_LETTERS = string.ascii_letters + string.digits + "._~+/=:@%!#*?,^{}[]-"
 
 
-class Masks(Protocol):
+class Lines(Protocol):
+    """Whether lines are whole for the redactor."""
+
+    def may_continue(self, line: str) -> bool:
+        """Whether a configured value may go on after `line`."""
+        ...
+
+
+class Masks(Lines, Protocol):
     """What a stream needs of the redactor."""
 
     @property
@@ -38,10 +46,6 @@ class Masks(Protocol):
 
     def spans(self, data: bytes) -> list[Span]:
         """The secrets in `data`."""
-        ...
-
-    def may_continue(self, line: str) -> bool:
-        """Whether a configured value may go on after `line`."""
         ...
 
 
@@ -63,7 +67,7 @@ class MaskStream:
         self._pending += piece
         if self._swallowing:
             self._swallow()
-        if _BREAK.search(piece) is not None and (end := self._quiet_end()):
+        if _BREAK.search(piece) is not None and (end := quiet_end(self._pending, self._masks)):
             return self._take(end)
         if len(self._pending) > self._patience:
             return self._overflow()
@@ -79,20 +83,6 @@ class MaskStream:
         if head:
             self._patience = self._limit
         return self._masks.mask(head)
-
-    def _quiet_end(self) -> int:
-        """Just behind the last line break that no secret can cross; 0 when there is none."""
-        end = _line_start(self._pending, len(self._pending))
-        block = patterns.open_block(self._pending[:end])
-        if block >= 0:
-            end = _line_start(self._pending, block)
-        while end:
-            start = _line_start(self._pending, end - 1)
-            line = self._pending[start:end]
-            if not (patterns.is_open(line) or self._masks.may_continue(line.strip())):
-                break
-            end = start
-        return end
 
     def _overflow(self) -> SafeText:
         """Give out at least something of a text without a quiet place, and never the beginning of a secret alone."""
@@ -117,6 +107,21 @@ class MaskStream:
         """Drop what continues the value that was too long to wait for."""
         self._pending = self._pending.lstrip(_VALUE_LETTERS)
         self._swallowing = not self._pending
+
+
+def quiet_end(text: str, lines: Lines) -> int:
+    """Just behind the last line break in `text` that no secret can cross; 0 when there is none."""
+    end = _line_start(text, len(text))
+    block = patterns.open_block(text[:end])
+    if block >= 0:
+        end = _line_start(text, block)
+    while end:
+        start = _line_start(text, end - 1)
+        line = text[start:end]
+        if not (patterns.is_open(line) or lines.may_continue(line.strip())):
+            break
+        end = start
+    return end
 
 
 def _line_start(text: str, end: int) -> int:

@@ -1,0 +1,120 @@
+"""What is shown of a text that still grows stands, whatever comes, and never holds a part of a secret."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mtbot.redaction.mask import Redactor
+from tests.unit.redaction.samples import SAMPLES, Sample, private_key, windows
+from tests.unit.redaction.test_stream import DOCUMENT, ENCODED, IMAGE, JSON_KEY, REDACTOR
+
+PROSE = "I looked. It runs. Here is what I found: {} And that is all. Ask me! Then more"
+
+
+def grown(text: str, redactor: Redactor = REDACTOR) -> Iterator[str]:
+    """What is shown of each beginning of ``text``, one character longer each time."""
+    for end in range(len(text) + 1):
+        yield redactor.settled(text[:end])
+
+
+@pytest.mark.parametrize("around", ["{}\nnext\n", PROSE, "One. Two\n{}\nThree. Four", "Say: `{}`. Then. Go"])
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+def test_no_part_of_a_secret_shows_wherever_the_text_ends(sample: Sample, around: str) -> None:
+    """Every format, alone and in prose; where the whole masks it, no beginning shows six characters of it."""
+    text = around.format(sample.text)
+    hidden = {window for window in windows(sample.secret) if window not in REDACTOR.mask(text)}
+    for shown in grown(text):
+        assert not [window for window in hidden if window in shown]
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+def test_what_is_shown_stands(sample: Sample) -> None:
+    """Each time it is a beginning of what the whole shows, and in the end it is the whole."""
+    text = f"It runs. {sample.text} Then it ends. So\n{sample.text}\nnext. One more\nlast\n"
+    whole, found = REDACTOR.mask(text), list(grown(text))
+    assert all(whole.startswith(shown) for shown in found)
+    assert found[-1] == whole
+
+
+@pytest.mark.parametrize("label", ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"])
+@pytest.mark.parametrize("joint", ["\n", "\r\n", "\\n", " "])
+def test_nothing_of_a_private_key_shows_before_its_end(label: str, joint: str) -> None:
+    """However its lines are joined; the words before it show, and afterwards it is one mask."""
+    key = private_key(label=label).strip().replace("\n", joint)
+    body = [line for line in key.replace(joint, "\n").splitlines() if not line.startswith("-----")]
+    text = f"Here it is. It is new:\n{key}\nThat was it. Bye.\nend\n"
+    shown = list(grown(text))
+    for window in windows("".join(body), 8):
+        assert not any(window in one.replace(joint, "") for one in shown)
+    until = shown[text.index(key) + len(key) - 5]
+    assert until == "Here it is. It is new:\n"
+    assert shown[-1] == REDACTOR.mask(text)
+
+
+@pytest.mark.parametrize("text", [JSON_KEY, ENCODED, IMAGE, "correct horse battery"])
+def test_values_over_several_lines_and_words_are_held_back(text: str) -> None:
+    """A configured value with lines or blanks, a wrapped encoding of one, and data that must stay readable."""
+    whole = REDACTOR.mask(f"One. {text}. Two\nnext. Three\n")
+    for shown in grown(f"One. {text}. Two\nnext. Three\n"):
+        assert whole.startswith(shown)
+
+
+def test_a_configured_value_that_holds_sentences_is_not_shown_up_to_one() -> None:
+    """Then whole lines only."""
+    redactor = Redactor({"phrase": "My dog. Has fleas! Often"}, b"key")
+    text = "I see. The phrase is My dog. Has fleas! Often. Good\nend\n"
+    assert {len(shown) for shown in grown(text, redactor)} == {
+        0,
+        len(redactor.mask(text)) - 4,
+        len(redactor.mask(text)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("", ""),
+        ("It runs", ""),
+        ("It runs.", ""),
+        ("It runs. ", ""),
+        ("It runs. A", "It runs. "),
+        ("It runs. 7", ""),
+        ("It runs! Good. Now wa", "It runs! Good. "),
+        ("version 1.2.3 of a.b is e.g. old", "version 1.2.3 of a.b is e.g. "),
+        ("\u5b83\u5728\u8fd0\u884c\u3002\u5f88\u597d", "\u5b83\u5728\u8fd0\u884c\u3002"),
+        ("one\ntwo. Three", "one\ntwo. "),
+        ("one\r\ntwo", "one\r\n"),
+        ("# Head\n\n- a\n- b", "# Head\n\n- a\n"),
+        ("continued \\\nby. This", ""),
+        ("-----BEGIN x. Y", ""),
+        ("token=abcdefgh. So ", REDACTOR.mask("token=abcdefgh. ")),
+    ],
+)
+def test_whole_lines_and_whole_sentences_are_shown(text: str, shown: str) -> None:
+    """What may still become something else is not."""
+    assert REDACTOR.settled(text) == shown
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [*(sample.text for sample in SAMPLES), JSON_KEY, private_key(), ". So", " ", "\n", "| sudo -S x"]
+        )
+    )
+)
+def test_a_beginning_of_anything_is_a_beginning_of_the_whole(pieces: list[str]) -> None:
+    """In any order."""
+    text = "".join(pieces)
+    whole = REDACTOR.mask(text)
+    for end in range(0, len(text), 7):
+        assert whole.startswith(REDACTOR.settled(text[:end]))
+
+
+def test_a_long_document_is_shown_as_far_as_it_goes() -> None:
+    """Every beginning of everything at once."""
+    whole = REDACTOR.mask(DOCUMENT)
+    for end in range(0, len(DOCUMENT), 97):
+        assert whole.startswith(REDACTOR.settled(DOCUMENT[:end]))
