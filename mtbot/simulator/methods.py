@@ -18,6 +18,7 @@ from mtbot.simulator.values import (
     AttachmentKind,
     CallbackAnswer,
     ChatKind,
+    Draft,
     JsonObject,
     Message,
     bad_request,
@@ -100,11 +101,15 @@ def _send_message(call: Call) -> object:
 def _send_message_draft(call: Call) -> object:
     if not call.switches.drafts:
         raise ApiRefusal(404, "Not Found")
-    if call.room().kind is not ChatKind.PRIVATE:
-        raise bad_request("drafts can be sent to private chats only")
-    if not call.params.integer("draft_id"):
+    room, number, thread = call.room(), call.params.integer("draft_id"), call.params.integer("message_thread_id")
+    if room.kind is not ChatKind.PRIVATE:
+        raise bad_request("TEXTDRAFT_PEER_INVALID")
+    if not number:
         raise bad_request("draft_id must be non-zero")
-    call.notes.extend(rules.formatted_text(call.params).notes)
+    _check_thread(room, thread)
+    text = rules.formatted_draft(call.params)
+    call.notes.extend(text.notes)
+    room.drafts[thread] = Draft(number, text.text, text.entities, call.world.clock())
     return True
 
 
@@ -148,14 +153,14 @@ def _sent(call: Call, room: Room, message: Message) -> object:
     markup = rules.keyboard(call.params)
     thread = call.params.integer("message_thread_id")
     reply_to = _reply_target(call, room)
-    if thread is not None and (thread == GENERAL_TOPIC or thread not in room.topics):
-        raise bad_request("message thread not found")
+    _check_thread(room, thread)
     in_topic = thread is not None
     if thread is None and reply_to is not None:
         replied = room.messages[reply_to]
         thread, in_topic = replied.thread, replied.in_topic
         if not in_topic and room.kind is ChatKind.SUPERGROUP:
             thread = room.root_of(reply_to)
+    room.drafts.pop(thread, None)  # a client shows no draft below the message that came of it
     kept = room.add(
         replace(
             message,
@@ -261,10 +266,13 @@ def _answer_callback_query(call: Call) -> object:
 def _send_chat_action(call: Call) -> object:
     room = call.room()
     rules.chat_action(call.params)
-    thread = call.params.integer("message_thread_id")
+    _check_thread(room, call.params.integer("message_thread_id"))
+    return True
+
+
+def _check_thread(room: Room, thread: int | None) -> None:
     if thread is not None and (thread == GENERAL_TOPIC or thread not in room.topics):
         raise bad_request("message thread not found")
-    return True
 
 
 def _get_file(call: Call) -> object:

@@ -8,7 +8,8 @@ import asyncio
 import json
 import signal
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Self, TypeVar
 
 from aiohttp import web
@@ -73,6 +74,8 @@ class ModelSimulator:
         self._runner: web.AppRunner | None = None
         self._port = 0
         self.hanging = 0
+        self.hung = 0
+        """How often anything stood still so far."""
 
     async def start(self, port: int = 0) -> None:
         """Listen on 127.0.0.1; port 0 takes a free one."""
@@ -139,6 +142,10 @@ class ModelSimulator:
                 raise TimeoutError(f"not seen within {timeout} s; {len(self._requests)} requests so far")
         return found
 
+    async def stood_still(self, times: int) -> None:
+        """Wait until answers have stood still so often in all."""
+        await self.wait_for(lambda model: model.hung >= times)
+
     async def _on_models(self, request: web.Request) -> web.StreamResponse:
         if not self._admits(request):
             return _failed(unauthorized())
@@ -186,6 +193,7 @@ class ModelSimulator:
 
     async def _hang(self) -> None:
         self.hanging += 1
+        self.hung += 1
         self._pulse.beat()
         try:
             await self._gate.wait()
@@ -195,6 +203,8 @@ class ModelSimulator:
     async def _answer(self, http: web.Request, request: ModelRequest, answer: Answer) -> web.StreamResponse:
         model = str(request.body.get("model"))
         if request.body.get("stream") is not True:
+            if answer.pauses:
+                await self._hang()
             found = completion(self.dialect, answer, model, request.sequence)
             if answer.cut_after is None:
                 return web.json_response(found)
@@ -210,12 +220,14 @@ class ModelSimulator:
         sent = stream[: answer.cut_after]
         if answer.cut_after is not None and answer.cut_by is Break.ERROR:
             sent.append(error_event(self.dialect))
-        parts = [event.encode() for event in sent]
+        parts, halves = [event.encode() for event in sent], 1
         if self.dialect.unescaped:
-            parts = [half for part in parts for half in (part[: len(part) // 2], part[len(part) // 2 :])]
+            parts, halves = [half for part in parts for half in (part[: len(part) // 2], part[len(part) // 2 :])], 2
+        waits = {after * halves: self._hang for after in answer.pauses}
+        if answer.cut_after is not None and answer.cut_by is Break.HANG:
+            waits[len(parts)] = self._hang
         broken = answer.cut_after is not None and answer.cut_by in {Break.CLOSE, Break.HANG}
-        hang = self._hang if answer.cut_after is not None and answer.cut_by is Break.HANG else None
-        return await _send(http, parts, "text/event-stream", length=None, whole=not broken, before_close=hang)
+        return await _send(http, parts, "text/event-stream", length=None, whole=not broken, waits=waits)
 
 
 async def _send(
@@ -225,19 +237,24 @@ async def _send(
     *,
     length: int | None,
     whole: bool,
-    before_close: Callable[[], Awaitable[None]] | None = None,
+    waits: Mapping[int, Callable[[], Awaitable[None]]] = MappingProxyType({}),
 ) -> web.StreamResponse:
-    """Send the parts one by one; when they are not the whole, close the connection behind them."""
+    """Send the parts one by one; when they are not the whole, close the connection behind them.
+
+    `waits` are waited for behind so many parts.
+    """
     response = web.StreamResponse(headers={"Content-Type": content_type, "Cache-Control": "no-cache"})
     if length is None:
         response.enable_chunked_encoding()
     else:
         response.content_length = length
     await response.prepare(http)
-    for part in parts:
+    for number, part in enumerate(parts):
+        if number in waits:
+            await waits[number]()
         await response.write(part)
-    if before_close is not None:
-        await before_close()
+    if len(parts) in waits:
+        await waits[len(parts)]()
     if not whole:
         _close(http)
     return response

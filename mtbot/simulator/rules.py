@@ -88,6 +88,14 @@ def formatted_text(params: Params) -> Formatted:
     return found
 
 
+def formatted_draft(params: Params) -> Formatted:
+    """The `text` of a draft: up to 4096 UTF-16 units after parsing; may be empty, which shows that the bot thinks."""
+    found = _formatted(params.text("text") or "", params.text("parse_mode"), params.objects("entities"))
+    if utf16_length(found.text) > TEXT_LIMIT:
+        raise bad_request("message is too long")
+    return found
+
+
 def formatted_caption(params: Params) -> Formatted:
     """The `caption` of a call: up to 1024 UTF-16 units after parsing; may be empty."""
     raw = params.text("caption") or ""

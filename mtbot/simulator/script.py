@@ -62,7 +62,10 @@ class Break(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the model says. `cut_after` ends a stream after that many events, in the way that `cut_by` says."""
+    """What the model says. `cut_after` ends a stream after that many events, in the way that `cut_by` says.
+
+    After each of `pauses` events a stream stands still until it is released; an answer that is not streamed waits once.
+    """
 
     text: str | None = None
     calls: tuple[ProposedCall, ...] = ()
@@ -71,6 +74,7 @@ class Answer:
     reasoning: str = ""
     cut_after: int | None = None
     cut_by: Break = Break.CLOSE
+    pauses: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +196,11 @@ def cut_call(name: str, beginning: str) -> Answer:
 def broken_off(answer: Answer, after: int = 2, by: Break = Break.CLOSE) -> Answer:
     """The same answer, ended after so many events of a stream; half of the body when it is not streamed."""
     return replace(answer, cut_after=after, cut_by=by)
+
+
+def paused(answer: Answer, *after: int) -> Answer:
+    """The same answer, standing still after each of so many events until it is released."""
+    return replace(answer, pauses=after)
 
 
 def _error(status: int, message: str, kind: str, code: str | None, **extra: object) -> Failure:

@@ -16,6 +16,7 @@ from mtbot.simulator.values import (
     CallRecord,
     ChatKind,
     Clock,
+    Draft,
     Message,
     Person,
     Pulse,
@@ -37,6 +38,7 @@ class Room:
     members: dict[int, str] = field(default_factory=dict)
     topics: dict[int, str] = field(default_factory=dict)
     messages: dict[int, Message] = field(default_factory=dict)
+    drafts: dict[int | None, Draft] = field(default_factory=dict)
     migrated_to: int | None = None
     last_id: int = 0
 

@@ -20,7 +20,7 @@ from mtbot.simulator.methods import Switches
 from mtbot.simulator.people import People
 from mtbot.simulator.server import Server
 from mtbot.simulator.state import Bot, World
-from mtbot.simulator.values import BotAccount, CallRecord, Clock, JsonObject, Message
+from mtbot.simulator.values import DRAFT_SECONDS, BotAccount, CallRecord, Clock, Draft, JsonObject, Message
 
 DEFAULT_TOKEN = "7001001:SIMULATED-token-for-tests-only-00000"  # noqa: S105 - opens nothing but this simulator
 
@@ -161,6 +161,12 @@ class TelegramSimulator:
     def chat(self, chat: int, thread: int | None = None, *, bot: str | None = None) -> tuple[Message, ...]:
         """The visible messages of a chat; with a thread only those of that topic (1: what is outside all topics)."""
         return self._world.visible(self._world.bot(bot), chat, thread)
+
+    def draft(self, chat: int, thread: int | None = None, *, bot: str | None = None) -> Draft | None:
+        """What a person sees being written in a chat with a bot; None when nothing is, or not any more."""
+        room = self._world.reachable(self._world.bot(bot), chat)
+        found = room.drafts.get(thread)
+        return None if found is None or self._world.clock() - found.at > DRAFT_SECONDS else found
 
     def bot(self, name: str | None = None) -> Bot:
         """A bot with its queue and menu, by token or user name; the first one by default."""

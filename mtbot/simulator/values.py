@@ -203,6 +203,20 @@ class Message:
         return Version(self.text, self.entities, self.buttons)
 
 
+DRAFT_SECONDS = 30.0
+"""How long a draft is shown if nothing follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message that is still being written, as a person sees it; `at` on the simulator's clock."""
+
+    number: int
+    text: str
+    entities: tuple[Entity, ...]
+    at: float
+
+
 def buttons_of(markup: JsonObject | None) -> tuple[tuple[Button, ...], ...]:
     """The inline keyboard of a reply_markup object; empty for every other kind of markup."""
     rows = (markup or {}).get("inline_keyboard")

@@ -226,14 +226,31 @@ async def test_drafts_are_for_private_chats_and_can_be_unknown(sim: TelegramSimu
     sim.group(GROUP)
 
     assert (await api("sendMessageDraft", chat_id=1001, draft_id=1, text="so far"))["result"] is True
-    assert await _refused(api, "sendMessageDraft", chat_id=GROUP, draft_id=1, text="x") == (
-        "Bad Request: drafts can be sent to private chats only"
-    )
+    refused = await _refused(api, "sendMessageDraft", chat_id=GROUP, draft_id=1, text="x")
+    assert refused == "Bad Request: TEXTDRAFT_PEER_INVALID"
     assert await _refused(api, "sendMessageDraft", chat_id=1001, text="x") == "Bad Request: draft_id must be non-zero"
     sim.set_drafts(False)
     assert (await api("sendMessageDraft", chat_id=1001, draft_id=1, text="x"))["error_code"] == 404
     assert (await api("inventSomething"))["error_code"] == 404
     assert sim.chat(1001) == ()
+
+
+async def test_a_draft_is_shown_until_a_message_or_half_a_minute(api: Api, sim: TelegramSimulator) -> None:
+    """The newest one counts; a message to the same topic takes its place, one to another does not."""
+    sim.open(1001)
+    assert sim.draft(1001) is None
+    await api("sendMessageDraft", chat_id=1001, draft_id=7, text="")
+    await api("sendMessageDraft", chat_id=1001, draft_id=7, text="so far ")
+    shown = sim.draft(1001)
+    assert shown is not None
+    assert (shown.number, shown.text) == (7, "so far")
+    assert await _refused(api, "sendMessageDraft", chat_id=1001, draft_id=7, text="x" * 4097) == (
+        "Bad Request: message is too long"
+    )
+    thread = await _refused(api, "sendMessageDraft", chat_id=1001, draft_id=7, text="x", message_thread_id=9)
+    assert thread == "Bad Request: message thread not found"
+    await api("sendMessage", chat_id=1001, text="whole")
+    assert sim.draft(1001) is None
 
 
 async def test_files_are_refused_when_empty_unknown_or_large(sim: TelegramSimulator, api: Api) -> None:

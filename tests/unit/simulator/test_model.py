@@ -10,7 +10,7 @@ from contextlib import suppress
 import httpx
 import pytest
 
-from mtbot.simulator.dialects import OLLAMA, OPENROUTER
+from mtbot.simulator.dialects import OLLAMA, OPENROUTER, Dialect
 from mtbot.simulator.model import ModelSimulator
 from mtbot.simulator.script import (
     HANG,
@@ -21,6 +21,7 @@ from mtbot.simulator.script import (
     bad_gateway,
     broken_off,
     call,
+    paused,
     rate_limited,
     raw,
     say,
@@ -43,6 +44,23 @@ async def _ask(client: httpx.AsyncClient, sim: ModelSimulator, **more: object) -
 
 def _text(response: httpx.Response) -> object:
     return response.json()["choices"][0]["message"]["content"]
+
+
+@pytest.mark.parametrize("dialect", [OPENROUTER, OLLAMA])
+async def test_a_stream_stands_still_where_it_is_told_to(client: httpx.AsyncClient, dialect: Dialect) -> None:
+    """And goes on when it is released; an answer that is not streamed waits once."""
+    script = [paused(say("one two three"), 1, 3)] * 2
+    async with ModelSimulator(script, dialect=dialect) as sim:
+        hung = 0
+        for stream, waits in ((True, 2), (False, 1)):
+            asking = asyncio.create_task(_ask(client, sim, stream=stream))
+            for _ in range(waits):
+                hung += 1
+                await sim.stood_still(hung)
+                assert (sim.hanging, asking.done()) == (1, False)
+                sim.release()
+            answer = await asking
+            assert "stop" in answer.text
 
 
 async def test_a_list_script_is_played_in_order_and_its_end_is_an_error(client: httpx.AsyncClient) -> None:
