@@ -19,7 +19,7 @@ from mtbot.domain.errors import (
     TokenRejected,
     Unreachable,
 )
-from mtbot.domain.ids import BotName, ChatId
+from mtbot.domain.ids import BotName, ChatId, SafeText
 from mtbot.domain.menu import Menu
 from mtbot.domain.record import Card, OutboxItem, OutKind
 from mtbot.domain.turn import Address, SurfaceName
@@ -28,6 +28,7 @@ from mtbot.gateway.intake import Intake
 from mtbot.llm.http import prepare
 
 if TYPE_CHECKING:
+    from mtbot.channels.telegram.draft import Drafts
     from mtbot.channels.telegram.poll import Poller
     from mtbot.channels.telegram.show import TelegramWay, Typing
     from mtbot.channels.telegram.transport import Transport
@@ -40,12 +41,13 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class BotParts:
-    """One bot: its connection, its way out, its typing sign, its poller."""
+    """One bot: its connection, its way out, its signs, its poller."""
 
     name: BotName
     transport: "Transport"
     way: "TelegramWay"
     typing: "Typing"
+    drafts: "Drafts"
     poller: "Poller"
 
 
@@ -77,6 +79,16 @@ class BotWays:
     async def remove(self, address: Address, message: int) -> None:
         """Hand on."""
         await self._of(address.bot).way.remove(self._outward(address), message)
+
+    def takes_drafts(self, address: Address) -> bool:
+        """Whether its bot is there and its server knows drafts."""
+        parts = self.bots.get(address.bot)
+        return parts is not None and parts.drafts.known
+
+    async def draft(self, address: Address, number: int, text: SafeText) -> bool:
+        """Hand on."""
+        parts = self.bots.get(address.bot)
+        return parts is not None and await parts.drafts.show(address, number, text)
 
     def working(self, address: Address) -> None:
         """Hand on; terminal and cron turns have no sign."""
@@ -214,6 +226,7 @@ def _think(engine: Engine, address: Address) -> None:
 async def connect_bot(loaded: Loaded, name: BotName, engine: Engine, door: Intake) -> BotParts:
     """Connect a bot: its token is checked, a webhook is taken away. TokenRejected, ConfigError, ChannelError."""
     from mtbot.channels.telegram.account import drop_webhook, who_am_i
+    from mtbot.channels.telegram.draft import Drafts
     from mtbot.channels.telegram.pace import Pace
     from mtbot.channels.telegram.poll import Poller
     from mtbot.channels.telegram.show import TelegramWay, Typing
@@ -226,7 +239,9 @@ async def connect_bot(loaded: Loaded, name: BotName, engine: Engine, door: Intak
         await transport.close()
         raise
     poller = Poller(transport, me, engine.office.stores.inbox, door, loaded.clock)
-    return BotParts(name, transport, TelegramWay(transport, Pace(time.monotonic)), Typing(transport), poller)
+    pace = Pace(time.monotonic)
+    way, drafts = TelegramWay(transport, pace), Drafts(transport, pace, time.monotonic)
+    return BotParts(name, transport, way, Typing(transport), drafts, poller)
 
 
 def open_transport(loaded: Loaded, name: BotName) -> "Transport":

@@ -1,11 +1,12 @@
 """The flow from an inbound to the outbox, built over an open office and a runner; surfaces are added by who needs them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 import structlog
 
-from mtbot.agent.loop import Agent
+from mtbot.agent.loop import Agent, Writing
 from mtbot.approvals.cut_off import CutOffCards
 from mtbot.approvals.desk import Desk
 from mtbot.bootstrap.account import account_for_commands
@@ -21,6 +22,7 @@ from mtbot.config.values import SecretRef
 from mtbot.domain.errors import ConfigError, ProviderError, ProviderKind
 from mtbot.domain.ids import BotName, CallId, ChatId, SafeText, SessionId
 from mtbot.domain.live import Live, Running, Unwatched
+from mtbot.domain.model import OnText
 from mtbot.domain.ports import Clock, Deliverer, Outbox, Provider, Signs
 from mtbot.domain.record import OutboxItem
 from mtbot.domain.turn import Address, SurfaceName
@@ -77,7 +79,7 @@ class Providers:
         if (name, tries) not in self._open:
             key = self._secret(settings.key_ref(name), "key")
             proxy = settings.proxy or self._secret(settings.proxy_ref(name), "proxy")
-            server = Server(settings.base_url, key, settings.timeout, tries, proxy=proxy)
+            server = Server(settings.base_url, key, settings.timeout, tries, settings.stream, proxy=proxy)
             client = AnthropicProvider if settings.api is Api.ANTHROPIC else OpenAIProvider
             self._open[name, tries] = client(server, mask=self._mask)
         return self._open[name, tries]
@@ -141,6 +143,7 @@ class Switchboard:
 
     ways: dict[SurfaceName, Deliverer]
     signs: Signs
+    writing: Writing = lambda _address: nullcontext()
     live: Live = field(default_factory=Unwatched)
 
     def begins(self, running: Running) -> None:
@@ -150,6 +153,10 @@ class Switchboard:
     async def ends(self, running: Running) -> None:
         """Pass on."""
         await self.live.ends(running)
+
+    def written(self, address: Address) -> AbstractContextManager[OnText | None]:
+        """Pass on."""
+        return self.writing(address)
 
     def working(self, address: Address) -> None:
         """Pass on."""
@@ -277,17 +284,11 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     names = RandomNames()
     gate.live = board = Switchboard({}, _NoSigns())
     gate.jobs.written, gate.jobs.name = runner.tail, names.job
+    agent = Agent(Listed(gate, lambda: office.loaded.people, loaded.redactor), profiles.mind, names)
+    agent.writing = board.written
     turns = Turns(
-        Agent(Listed(gate, lambda: office.loaded.people, loaded.redactor), profiles.mind, names),
-        TurnStores(
-            stores.history,
-            stores.consents,
-            stores.leases,
-            stores.inbox,
-            stores.host_runs,
-            stores.memories,
-            stores.kept,
-        ),
+        agent,
+        _turn_stores_of(office),
         TurnFrame(
             loaded.clock,
             names,
@@ -317,6 +318,19 @@ def build_engine(office: Office, runner: Runner) -> Engine:
     recovery.unsure = outbox.settle_ambiguous
     flow = Flow(turns, lanes, outbox, recovery, places, gate.jobs, questions)
     return Engine(office, profiles, Machinery(providers, runner, confiner), board, flow)
+
+
+def _turn_stores_of(office: Office) -> TurnStores:
+    stores = office.stores
+    return TurnStores(
+        stores.history,
+        stores.consents,
+        stores.leases,
+        stores.inbox,
+        stores.host_runs,
+        stores.memories,
+        stores.kept,
+    )
 
 
 def _recovery_of(office: Office, lanes: Lanes) -> Recovery:

@@ -33,6 +33,7 @@ from mtbot.gate.undo import Ground, TrashKeeper
 from mtbot.gateway.answers import IntakeFrame
 from mtbot.gateway.commands import About, Command, Commands
 from mtbot.gateway.cut_off import CutOffs, NoticeFrame
+from mtbot.gateway.drafts import DraftFrame, Drafting
 from mtbot.gateway.edits import EditFrame, EditOffers
 from mtbot.gateway.intake import Intake, IntakeStores
 from mtbot.gateway.lifecycle import Gateway, Parts, Service
@@ -61,6 +62,8 @@ def build_gateway(engine: Engine) -> "Running":
     ways = BotWays(engine.places.outward)
     statuses = Statuses(ways, ways, _status_frame(engine))
     engine.board.signs = engine.board.live = statuses
+    wanted = functools.partial(_wants_drafts, engine)
+    engine.board.writing = Drafting(ways, DraftFrame(engine.loaded.redactor.settled, wanted, statuses.written)).writing
     engine.board.ways[SurfaceName.PRIVATE] = ways
     engine.board.ways[SurfaceName.GROUP] = ways
     started = time.monotonic()
@@ -159,6 +162,10 @@ def _pairer(engine: Engine, reloader: Reloader) -> Pairer:
 def _verbosity(engine: Engine, address: Address) -> Verbosity:
     bot = engine.loaded.settings.channels.telegram.bots.get(address.bot)
     return Verbosity.QUIET if bot is None else bot.verbosity
+
+
+def _wants_drafts(engine: Engine, address: Address) -> bool:
+    return engine.loaded.settings.channels.telegram.drafts and _verbosity(engine, address) is not Verbosity.QUIET
 
 
 def _status_frame(engine: Engine) -> StatusFrame:

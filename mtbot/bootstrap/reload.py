@@ -85,7 +85,7 @@ def _merged(old: Settings, new: Settings) -> Settings:
 
 def _of_the_start(telegram: TelegramSettings) -> list[str]:
     """What belongs to the connections of all bots."""
-    return [field for field in type(telegram).model_fields if field != "bots"]
+    return [field for field in type(telegram).model_fields if field not in ("bots", "drafts")]
 
 
 def _misfits(merged: Loaded, new: Settings) -> Iterator[str]:

@@ -148,6 +148,11 @@ class TelegramSettings(Section):
     )
     proxy_env: EnvName = key("", says="Environment variable that holds a proxy with its user and password.")
     proxy_file: OptionalPath = key(None, says="File that holds a proxy with its user and password, and nothing else.")
+    drafts: Flag = key(
+        default=True,
+        says="Whether a private chat sees an answer while it is written, as a draft that the answer replaces. It needs a "
+        "provider that streams, a Bot API server that knows drafts, and a verbosity other than quiet.",
+    )
     max_file_bytes: Annotated[int, whole(0, 2_000_000_000)] = key(
         20_000_000,
         says="Largest file that is taken from a message into inbox/ of the workspace; 0 takes none. "

@@ -100,7 +100,15 @@ class ProviderSettings(Section):
     )
     proxy_env: EnvName = key("", says="Environment variable that holds a proxy with its user and password.")
     proxy_file: OptionalPath = key(None, says="File that holds a proxy with its user and password, and nothing else.")
-    timeout: Annotated[float, duration("1h")] = key("120s", says="Longest wait for one answer.")
+    timeout: Annotated[float, duration("1h")] = key(
+        "120s",
+        says="Longest wait for one answer; of one that is streamed, the longest silence, and five times that for the whole.",
+    )
+    stream: Flag = key(
+        default=True,
+        says="Whether an answer is streamed where a draft shows it while it is written; other answers never are. A model "
+        "whose stream breaks off is asked for whole answers by itself. Without effect for anthropic.",
+    )
     max_retries: Annotated[int, whole(0, 10)] = key(3, says="How often a failed request is sent again.")
     prices: Mapping[Word, PriceSettings] = key({}, says="Prices by model, in budgets.currency; see budgets.")
 

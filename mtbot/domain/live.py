@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from mtbot.domain.ids import BotName, CallId
+from mtbot.domain.ids import BotName, CallId, SafeText
 from mtbot.domain.record import Approval, Card
 from mtbot.domain.turn import Address
 
@@ -54,6 +54,21 @@ class Unwatched:
     async def ends(self, running: Running) -> None:
         """Nothing."""
         del running
+
+
+class DraftWay(Protocol):
+    """A channel's way to show an answer that is still being written. Neither raises; nothing waits for a draft."""
+
+    def takes_drafts(self, address: Address) -> bool:
+        """Whether there may be drafts there, as far as is known."""
+        ...
+
+    async def draft(self, address: Address, number: int, text: SafeText) -> bool:
+        """Show ``text`` in place of the last draft of that number, for a while; False if it is not shown now.
+
+        It is left out where it would use up what the chat may be sent.
+        """
+        ...
 
 
 class StatusWay(Protocol):

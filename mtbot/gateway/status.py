@@ -59,6 +59,7 @@ class _Turn:
     drawn: Card | None = None
     drawn_at: float = float("-inf")
     hold_until: float = float("-inf")
+    written_until: float = float("-inf")
     mute: bool = False
     over: bool = False
     stir: asyncio.Event = field(default_factory=asyncio.Event)
@@ -113,6 +114,12 @@ class Statuses:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_EDIT_SECONDS), turn.drawing:
                 return
+
+    def written(self, address: Address) -> None:
+        """The answer was just shown as far as it is written: that the model thinks need not be said for a while."""
+        turn = self._turns.get(address.session)
+        if turn is not None:
+            turn.written_until = self._frame.now() + THINKING_SECONDS
 
     def place_of(self, token: str) -> Address | None:
         """Where the turn is that the Stop button with that token belongs to; None when it is over."""
@@ -180,6 +187,7 @@ class Statuses:
         again = max(turn.drawn_at + EVERY_SECONDS, turn.hold_until)
         if turn.running is not None:
             return max(turn.began + FIRST_SECONDS, again)
+        again = max(again, turn.written_until)
         if turn.message is not None:
             return again
         return max(turn.began + THINKING_SECONDS, again) if turn.verbosity is Verbosity.VERBOSE else None

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 CHATS_REMEMBERED = 1000
 BURST = 6
+DRAFTS_PER_SECOND = 10
 
 
 class Bucket:
@@ -38,6 +39,7 @@ class Pace:
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._all = Bucket(30, 30, now())
+        self._drafts = Bucket(DRAFTS_PER_SECOND, DRAFTS_PER_SECOND, now())
         self._chats: OrderedDict[int, tuple[Bucket, ...]] = OrderedDict()
 
     def delay(self, chat: int) -> float:
@@ -58,12 +60,26 @@ class Pace:
     def spare(self, chat: int) -> bool:
         """Take a place for something that may as well be left out; False, and nothing taken, when places are short."""
         now = self._now()
-        buckets = (self._all, *self._of(chat, now))
-        if any(bucket.level(now) < bucket.burst / 2 for bucket in buckets):
+        if not self._is_calm(chat, now):
             return False
-        for bucket in buckets:
+        for bucket in (self._all, *self._of(chat, now)):
             bucket.take(now)
         return True
+
+    def spare_draft(self, chat: int) -> bool:
+        """Take a place for a draft, which is no message but a kind of typing: it has places of its own.
+
+        False, and nothing taken, when those are short or the places for messages are.
+        """
+        now = self._now()
+        if self._drafts.level(now) < 1 or not self._is_calm(chat, now):
+            return False
+        self._drafts.take(now)
+        return True
+
+    def _is_calm(self, chat: int, now: float) -> bool:
+        """Whether at least half of a burst of messages could be sent at once."""
+        return all(bucket.level(now) >= bucket.burst / 2 for bucket in (self._all, *self._of(chat, now)))
 
     async def wait(self, chat: int) -> None:
         """Wait for a place."""

@@ -102,7 +102,8 @@ def _button(choice: Choice) -> InlineKeyboardButton:
     return InlineKeyboardButton(text=choice.label, callback_data=choice.data)
 
 
-def _entities(part: Part) -> list[MessageEntity]:
+def entities_of(part: Part) -> list[MessageEntity]:
+    """The formats of a message as they are sent."""
     return [
         MessageEntity(
             type=entity.type.value, offset=entity.offset, length=entity.length, url=entity.url, language=entity.language
@@ -278,7 +279,7 @@ class TelegramWay:
             chat_id=int(address.chat),
             message_id=message,
             text=part.text,
-            entities=_entities(part) or None,
+            entities=entities_of(part) or None,
             reply_markup=keyboard(card.choices),
             link_preview_options=_NO_PREVIEW,
         )
@@ -304,7 +305,7 @@ def _message(item: OutboxItem, part: Part, quote: int | None, buttons: InlineKey
         chat_id=int(item.address.chat),
         message_thread_id=item.address.thread,
         text=part.text,
-        entities=_entities(part) or None,
+        entities=entities_of(part) or None,
         reply_parameters=_quote(quote),
         reply_markup=buttons,
         disable_notification=item.silent or None,

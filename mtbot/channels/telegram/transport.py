@@ -22,6 +22,7 @@ from aiogram.exceptions import (
     TelegramConflictError,
     TelegramForbiddenError,
     TelegramMigrateToChat,
+    TelegramNotFound,
     TelegramUnauthorizedError,
 )
 from aiogram.methods import GetFile, TelegramMethod
@@ -212,7 +213,7 @@ class Transport:
         except TelegramAPIError as error:
             if any(text in error.message.lower() for text in _GONE):
                 raise ChatGone(error.message, status=400) from None
-            raise ChannelError(error.message, status=400) from None
+            raise ChannelError(error.message, status=404 if isinstance(error, TelegramNotFound) else 400) from None
         except ClientDecodeError:
             raise Ambiguous("the Bot API server's answer could not be read") from None
 

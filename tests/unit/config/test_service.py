@@ -67,6 +67,12 @@ def test_the_short_form_is_one_provider_with_the_originals_variable(tmp_path: Pa
         assert (provider.base_url, provider.max_retries) == ("https://api.openai.com/v1", 3)
 
 
+def test_a_provider_streams_unless_it_is_told_not_to(tmp_path: Path) -> None:
+    """Where an answer is seen growing; a server that breaks its streams off is found out."""
+    found = [read(tmp_path, SMALL + f"openai: {{{text}}}").providers["openai"].stream for text in ("", "stream: false")]
+    assert found == [True, False]
+
+
 def test_an_empty_variable_means_no_key_and_not_the_default(tmp_path: Path) -> None:
     """For a server on this host that wants none."""
     settings = read(tmp_path, SMALL + "openai: {api_key_env: '', base_url: 'http://127.0.0.1:8080/v1/'}")

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from mtbot.channels.telegram.pace import BURST, CHATS_REMEMBERED, Bucket, Pace
+from mtbot.channels.telegram.pace import BURST, CHATS_REMEMBERED, DRAFTS_PER_SECOND, Bucket, Pace
 
 
 class Now:
@@ -48,6 +48,21 @@ def test_a_group_gets_at_most_twenty_a_minute() -> None:
         now.at += max(pace.delay(-1), 0.001)
         later += 1
     assert later <= 20
+
+
+def test_drafts_have_places_of_their_own_while_messages_are_few() -> None:
+    """So many a second in all; none where a chat is spoken to fast, and a message finds its place all the same."""
+    pace = Pace(Now())
+    assert [pace.spare_draft(1) for _ in range(DRAFTS_PER_SECOND + 1)] == [True] * DRAFTS_PER_SECOND + [False]
+    now = Now()
+    pace = Pace(now)
+    assert [pace.delay(1) for _ in range(BURST)] == [0.0] * BURST
+    assert (pace.spare_draft(1), pace.spare_draft(2)) == (False, True)
+    now.at = BURST / 2
+    assert pace.spare_draft(1)
+    for chat in range(10, 30):
+        pace.delay(chat)
+    assert not pace.spare_draft(2)
 
 
 def test_all_chats_together_stay_below_thirty_a_second() -> None:

@@ -48,6 +48,7 @@ CALLS: tuple[tuple[str, Callable[[], Fault], type[ChannelError], int], ...] = (
     ("403", lambda: faults.status(403, "Forbidden: bot was blocked by the user"), ChatGone, 403),
     ("gone", lambda: faults.status(400, "Bad Request: chat not found"), ChatGone, 400),
     ("400", lambda: faults.status(400, "Bad Request: message is too long"), ChannelError, 400),
+    ("404", lambda: faults.status(404, "Not Found: method not found"), ChannelError, 404),
 )
 
 
