@@ -10,7 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from importlib import import_module
 
-from mtbot.cli.main import run
+from mtbot.cli.main import main
 from tests.crash.points import AGAIN, MEMORY_POINTS, POINTS, Point
 
 
@@ -39,4 +39,4 @@ def arm(point: Point) -> None:
 
 if __name__ == "__main__":
     arm(next(point for point in (*POINTS, *AGAIN, *MEMORY_POINTS) if point.name == sys.argv[2]))
-    sys.exit(run(["--config", sys.argv[1], "gateway"]))
+    main(["--config", sys.argv[1], "gateway"])
