@@ -10,6 +10,7 @@ import structlog
 
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.offline import Loaded
+from mtbot.bootstrap.rehearsal import rehearse
 from mtbot.domain.errors import (
     Ambiguous,
     ChannelError,
@@ -213,6 +214,7 @@ async def warm_up(engine: Engine, bot: BotParts) -> None:
     bot.way.prepare(item)
     await asyncio.sleep(0)
     _think(engine, address)
+    await rehearse(engine.office.db, item, engine.loaded.clock.now_ms())
 
 
 def _think(engine: Engine, address: Address) -> None:

@@ -5,6 +5,7 @@ The durable connection (synchronous=FULL) carries audit, approvals, inbox, outbo
 for reading neither creates nor changes anything; opening for writing creates or migrates, and refuses a damaged file.
 """
 
+import copy
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -16,7 +17,7 @@ from mtbot.storage.connections import BUSY_S, Mode, explain
 from mtbot.storage.instance import Instance, this_instance
 from mtbot.storage.opening import Opened, open_reading, open_writing
 from mtbot.storage.place import Place
-from mtbot.storage.seal import Seal, read_key
+from mtbot.storage.seal import BlankSeal, Seal, read_key
 from mtbot.storage.wire import Wire, transaction
 from mtbot.storage.writer import Writer
 
@@ -39,6 +40,7 @@ class Database:
         self._writer = writer
         self._pair = opened.pair
         self._seal = opened.seal
+        self._keeps = True
 
     @classmethod
     async def open_for_writing(cls, place: Place, *, create: bool = True) -> "Database":
@@ -85,14 +87,27 @@ class Database:
         def transact() -> T:
             with explain(self.place), Session(engine, expire_on_commit=False) as session, session.begin():
                 result = work(session)
-            if after is not None:
+                if not self._keeps:
+                    session.rollback()
+            if after is not None and self._keeps:
                 after(result)
             return result
 
         return await self._writer.run(transact, DEADLINE_S)
 
+    def rehearsal(self) -> "Database":
+        """The same database, but whatever is written to it is undone: so a first write need not wait for what it builds.
+
+        Nothing is sealed there either, only left out. The record is no place to rehearse in: ``transact`` is refused.
+        """
+        twin = copy.copy(self)
+        twin._keeps, twin._seal = False, BlankSeal()  # noqa: SLF001 - it is of this class
+        return twin
+
     async def transact(self, work: Callable[[Wire], T], after: Callable[[T], None]) -> T:
         """``write``, durably, on the driver itself."""
+        if not self._keeps:
+            raise StorageError("this would be on record, and what is rehearsed is not")
         engine = self._writing(durable=True)
 
         def transact() -> T:

@@ -57,6 +57,18 @@ class Seal:
             ) from fault
 
 
+class BlankSeal(Seal):
+    """Closes empty boxes, which never open: for what is undone, so that nobody waits for cryptography and its 9 MB."""
+
+    def __init__(self) -> None:
+        super().__init__(b"")
+
+    def close(self, text: str, table: str, row: object) -> bytes:
+        """A box of nothing."""
+        del text, table, row
+        return _BOX
+
+
 def _binding(table: str, row: object) -> bytes:
     return f"mtclaw\n{table}\n{row}".encode()
 
