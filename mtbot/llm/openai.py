@@ -34,9 +34,18 @@ class OpenAIProvider(HttpProvider):
         answer = await self._streamed(request, step, on_text)
         if answer is None:
             on_text("")
-            answer = await self._whole(request, step)
+            answer = await self._after_a_broken_stream(request, step)
             self._refused.add((request.model, _STREAM))
         return answer
+
+    async def _after_a_broken_stream(self, request: ModelRequest, step: str) -> ModelAnswer:
+        """The whole answer; asked for twice where a server also closes the connection that its stream came by."""
+        try:
+            return await self._whole(request, step)
+        except ProviderError as error:
+            if error.kind is not ProviderKind.NETWORK:
+                raise
+        return await self._whole(request, step)
 
     def _streams(self, request: ModelRequest) -> bool:
         return self._server.stream and (request.model, _STREAM) not in self._refused

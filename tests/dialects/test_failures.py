@@ -291,9 +291,18 @@ class TestStreamed:
 
     async def test_a_server_that_cannot_answer_at_all_is_asked_to_stream_again(self, connect: Connect) -> None:
         """Then it was not the stream that was at fault."""
-        line = await connect(broken_off(say("a text"), 2), script.REFUSE, say("here"), retries=1)
+        line = await connect(broken_off(say("a text"), 2), script.REFUSE, script.REFUSE, say("here"), retries=1)
         assert (await line.provider.complete(ASK)).text == "here"
-        assert [request.body.get("stream") for request in line.server.requests] == [True, None, True]
+        assert [request.body.get("stream") for request in line.server.requests] == [True, None, None, True]
+
+    async def test_a_connection_that_is_closed_behind_a_broken_stream_is_no_fault_of_the_next(
+        self, connect: Connect
+    ) -> None:
+        """llama-cpp-python ends such a stream in order, and then closes what the whole answer is asked for over."""
+        line = await connect(broken_off(say("a text"), 1, Break.END), script.REFUSE, say("whole"), say("again"))
+        assert [(await line.provider.complete(ASK)).text for _ in range(2)] == ["whole", "again"]
+        assert [request.body.get("stream") for request in line.server.requests] == [True, None, None, None]
+        assert line.slept == []
 
     async def test_a_model_that_may_not_be_streamed_is_asked_for_whole_answers(self, connect: Connect) -> None:
         """It says so, and that is remembered."""
