@@ -20,8 +20,8 @@ FIRST_SECONDS = 1.0
 """Between the first words and the first draft: what is over by then is not shown."""
 
 EVERY_SECONDS = 2.0
-LONGEST = 12_000
-"""Characters of an answer that are looked at: more than the one message that a draft is."""
+LONGEST = 6000
+"""Characters of an answer that are looked at: enough for the one message that a draft is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,10 +36,11 @@ _log = structlog.get_logger()
 
 @dataclass(slots=True)
 class _Chat:
-    """``rests_until`` in monotonic seconds; what is shown, as what number, since when."""
+    """``rests_until`` in monotonic seconds; what is shown, as what number, from which text, since when."""
 
     rests_until: float = 0.0
     number: int = 0
+    text: str = ""
     part: Part | None = None
     shown_at: float = 0.0
 
@@ -59,10 +60,13 @@ class Drafts:
     async def show(self, address: Address, number: int, text: SafeText) -> bool:
         """Show the first message that ``text`` makes; False if it is not shown now. Never raises."""
         chat, now = self._chat(int(address.chat)), self._now()
-        parts = render(str(text))
-        if not self.known or not parts or now < chat.rests_until:
+        stands = chat.number == number and now - chat.shown_at < AGAIN_SECONDS
+        if stands and chat.text == text:
+            return True
+        if not self.known or now < chat.rests_until or not (parts := render(str(text))):
             return False
-        if (chat.number, chat.part) == (number, parts[0]) and now - chat.shown_at < AGAIN_SECONDS:
+        if stands and chat.part == parts[0]:
+            chat.text = text
             return True
         if not self._pace.spare_draft(int(address.chat)):
             return False
@@ -72,7 +76,7 @@ class Drafts:
         except ChannelError as error:
             chat.rests_until = self._now() + self._rest_after(error)
             return False
-        chat.number, chat.part, chat.shown_at = number, parts[0], self._now()
+        chat.number, chat.text, chat.part, chat.shown_at = number, text, parts[0], self._now()
         return True
 
     async def _send(self, address: Address, number: int, part: Part) -> None:
