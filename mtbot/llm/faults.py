@@ -19,6 +19,9 @@ _TOO_MUCH = re.compile(
 _USED_UP = re.compile(
     r"insufficient_quota|exceeded your current quota|billing|insufficient (?:credits|balance|funds)|credit balance is too low"
 )
+_MANY = 8
+"""Faults of a list that are read."""
+
 _PASSING = frozenset({408, 409, 425})
 
 
@@ -64,11 +67,18 @@ def _judge(status: int, lowered: str) -> tuple[ProviderKind, str]:
 def _words(error: object) -> str:
     """The provider's words, wherever they stand."""
     if isinstance(error, Mapping):
-        for name in ("message", "detail", "error"):
+        for name in ("message", "detail", "error", "msg"):
             if error.get(name):
-                return _words(error[name])
+                return f"{_place(error.get('loc'))}{_words(error[name])}"
         return ""
+    if isinstance(error, list):
+        return "; ".join(filter(None, map(_words, error[:_MANY])))
     return " ".join(error.split()) if isinstance(error, str) else ""
+
+
+def _place(where: object) -> str:
+    """The parameter that an entry of a list of faults is about."""
+    return f"{'.'.join(map(str, where))}: " if isinstance(where, list) else ""
 
 
 def _kind_word(error: object) -> str:

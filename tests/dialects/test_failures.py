@@ -334,6 +334,15 @@ class TestStreamed:
         assert [(await line.provider.complete(ASK)).text for _ in range(2)] == ["a", "b"]
         assert ["stream_options" in request.body for request in line.server.requests] == [True, False, False]
 
+    async def test_a_server_that_checks_every_parameter_is_asked_without_stream_options(self, connect: Connect) -> None:
+        """It says which one in a list, as servers do that validate what they get."""
+        fault = {"type": "extra_forbidden", "loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}
+        refusal = script.raw(422, json.dumps({"object": "error", "message": {"detail": [fault]}}))
+        line = await connect(refusal, say("a"), say("b"))
+        assert [(await line.provider.complete(ASK)).text for _ in range(2)] == ["a", "b"]
+        assert ["stream_options" in request.body for request in line.server.requests] == [True, False, False]
+        assert all(request.body["stream"] for request in line.server.requests)
+
     async def test_a_server_that_does_not_stream_is_read_all_the_same(self, connect: Connect) -> None:
         """It answers a request for a stream with a whole body."""
         body = '{"choices": [{"message": {"content": "all at once"}, "finish_reason": "stop"}]}'

@@ -46,6 +46,12 @@ def test_the_kind_follows_from_status_and_words(status: int, words: str, kind: P
         ('{"message": "no error object"}', "no error object"),
         ('{"detail": "as frameworks say it"}', "as frameworks say it"),
         ('{"error": {"error": {"message": "nested"}}}', "nested"),
+        (
+            '{"detail": [{"loc": ["body", "top_k"], "msg": "not permitted"}, {"msg": "b"}, 5]}',
+            "body.top_k: not permitted; b",
+        ),
+        ('{"message": {"detail": [{"loc": "x", "msg": "in words"}]}}', "in words"),
+        (json.dumps({"detail": [{"msg": "m"}] * 20}), "; ".join("m" * 8)),
         ('{"error": {"message": ""}}', "it gave no readable reason"),
         ('{"error": {"message": 5}}', "it gave no readable reason"),
         ("[]", "it gave no readable reason"),
