@@ -30,7 +30,8 @@ DEADLINE_S = 2 * BUSY_S
 class Database:
     """An open database. Use ``open_for_writing`` or ``open_read_only``; ``close`` when done.
 
-    ``current`` is False for an older schema, which can only be met when reading. ``instance`` signs what is written.
+    ``current`` is False for an older schema, which can only be met when reading. ``instance`` signs what is written, and
+    ``keeps`` is False where it is undone.
     """
 
     def __init__(self, place: Place, writer: Writer, opened: Opened, instance: Instance) -> None:
@@ -40,7 +41,7 @@ class Database:
         self._writer = writer
         self._pair = opened.pair
         self._seal = opened.seal
-        self._keeps = True
+        self.keeps = True
 
     @classmethod
     async def open_for_writing(cls, place: Place, *, create: bool = True) -> "Database":
@@ -87,9 +88,9 @@ class Database:
         def transact() -> T:
             with explain(self.place), Session(engine, expire_on_commit=False) as session, session.begin():
                 result = work(session)
-                if not self._keeps:
+                if not self.keeps:
                     session.rollback()
-            if after is not None and self._keeps:
+            if after is not None and self.keeps:
                 after(result)
             return result
 
@@ -101,12 +102,12 @@ class Database:
         Nothing is sealed there either, only left out. The record is no place to rehearse in: ``transact`` is refused.
         """
         twin = copy.copy(self)
-        twin._keeps, twin._seal = False, BlankSeal()  # noqa: SLF001 - it is of this class
+        twin.keeps, twin._seal = False, BlankSeal()  # noqa: SLF001 - it is of this class
         return twin
 
     async def transact(self, work: Callable[[Wire], T], after: Callable[[T], None]) -> T:
         """``write``, durably, on the driver itself."""
-        if not self._keeps:
+        if not self.keeps:
             raise StorageError("this would be on record, and what is rehearsed is not")
         engine = self._writing(durable=True)
 

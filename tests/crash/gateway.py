@@ -26,6 +26,8 @@ def arm(point: Point) -> None:
 
     @functools.wraps(real)
     async def armed(*arguments: object, **named: object) -> object:
+        if not getattr(getattr(arguments[0], "_db", None), "keeps", True):
+            return await real(*arguments, **named)  # what is rehearsed is no step of anybody's call
         due = next(calls) == point.nth
         if due and point.before:
             _die()
