@@ -13,8 +13,11 @@ from mtbot.llm.stream import Assembler, events
 
 __all__ = ["OpenAIProvider", "Server"]
 
-ENDING_SECONDS = 5.0
-"""How long the rest of a stream is waited for once the model is done: its count of tokens, and the end itself."""
+COUNT_SECONDS = 5.0
+"""How long the count of tokens is waited for once the model is done."""
+
+END_SECONDS = 0.5
+"""How long the end of a stream is waited for once the server said that it is done, so that its connection can be kept."""
 
 _STREAM = "stream"
 _BROKEN = frozenset({ProviderKind.NETWORK, ProviderKind.GARBLED})
@@ -78,11 +81,17 @@ class OpenAIProvider(HttpProvider):
             async with asyncio.timeout(self._server.timeout) as silence:
                 async for data in events(capped(response)):
                     assembler.add(data)
-                    silence.reschedule(now() + (ENDING_SECONDS if assembler.whole else self._server.timeout))
+                    silence.reschedule(now() + self._patience(assembler))
         except TimeoutError:
             if not assembler.whole:
                 raise
         return assembler.finished()
+
+    def _patience(self, assembler: Assembler) -> float:
+        """Seconds for which the next event may be waited for."""
+        if assembler.done:
+            return END_SECONDS
+        return COUNT_SECONDS if assembler.whole else self._server.timeout
 
     def _signed(self, key: str) -> Mapping[str, str]:
         return {"Authorization": f"Bearer {key}"}

@@ -140,13 +140,14 @@ class Assembler:
         self._refusal = ""
         self._calls = _Calls()
         self._finish: str | None = None
-        self._done = False
+        self.done = False
+        """Whether the server said that nothing more is to come."""
         self._usage = Usage()
 
     def add(self, data: str) -> None:
         """Take one event. ProviderError if it is an error or cannot be read."""
         if data.strip() == _DONE:
-            self._done = True
+            self.done = True
             return
         try:
             chunk = json.loads(data)
@@ -193,7 +194,7 @@ class Assembler:
     @property
     def whole(self) -> bool:
         """Whether the model is done, so that nothing of the answer is still to come."""
-        return self._finish is not None or self._done
+        return self._finish is not None or self.done
 
     def finished(self) -> ModelAnswer:
         """The whole answer. ProviderError if the stream ended before the model was done."""

@@ -291,9 +291,11 @@ class TestStreamed:
 
     async def test_a_server_that_cannot_answer_at_all_is_asked_to_stream_again(self, connect: Connect) -> None:
         """Then it was not the stream that was at fault."""
-        line = await connect(broken_off(say("a text"), 2), script.REFUSE, script.REFUSE, say("here"), retries=1)
-        assert (await line.provider.complete(ASK)).text == "here"
-        assert [request.body.get("stream") for request in line.server.requests] == [True, None, None, True]
+        for faults in ((script.REFUSE, script.REFUSE), (script.server_error(),)):
+            line = await connect(broken_off(say("a text"), 2), *faults, say("here"), retries=1)
+            assert (await line.provider.complete(ASK)).text == "here"
+            streamed = [request.body.get("stream") for request in line.server.requests]
+            assert streamed == [True, *[None] * len(faults), True]
 
     async def test_a_connection_that_is_closed_behind_a_broken_stream_is_no_fault_of_the_next(
         self, connect: Connect
@@ -324,9 +326,12 @@ class TestStreamed:
         self, connect: Connect, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The model was done: its answer counts, and nobody waits for the connection."""
-        monkeypatch.setattr(openai, "ENDING_SECONDS", 0.01)
-        line = await connect(broken_off(say("one two three"), 99, Break.HANG))
-        assert (await line.provider.complete(ASK)).text == "one two three"
+        monkeypatch.setattr(openai, "COUNT_SECONDS", 0.01)
+        monkeypatch.setattr(openai, "END_SECONDS", 0.01)
+        for events in (4, 99):
+            line = await connect(broken_off(say("one two three"), events, Break.HANG))
+            answer = await line.provider.complete(ASK)
+            assert (answer.text, answer.usage.tokens) == ("one two three", 0 if events == 4 else 120)
 
     async def test_a_server_without_stream_options_is_asked_without_them(self, connect: Connect) -> None:
         """Tokens are not counted then, which is better than no answer."""
