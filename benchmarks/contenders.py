@@ -149,11 +149,11 @@ def tree_of(pid: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def rss_mb(pid: int) -> float:
-    """Megabytes of memory that the process and everything below it have resident."""
+def rss_mb(pid: int, *, alone: bool = False) -> float:
+    """Megabytes of memory that the process has resident, and unless ``alone`` everything below it."""
     page = os.sysconf("SC_PAGE_SIZE")
     total = 0
-    for one in tree_of(pid):
+    for one in (pid,) if alone else tree_of(pid):
         try:
             total += int(Path(f"/proc/{one}/statm").read_text().split()[1]) * page
         except OSError:

@@ -40,10 +40,15 @@ _ASKED = re.compile(r"please repeat (\w+)")
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of one program: seconds, megabytes, milliseconds and kilobytes as the names say; the turns are warm p50."""
+    """Of one program: seconds, megabytes, milliseconds and kilobytes as the names say; the turns are warm p50.
+
+    ``idle_mb`` is what the program's own process has resident (1,000,000 bytes each), ``tree_mb`` that and all below it,
+    where pages that two of them share count twice.
+    """
 
     start_s: float
     idle_mb: float
+    tree_mb: float
     to_model_ms: float
     to_reply_ms: float
     first_turn_ms: float
@@ -129,7 +134,7 @@ async def measure(contender: Contender, turns: int) -> Figures:
         scene = await begin(contender, Path(home), people)
         try:
             await asyncio.sleep(SETTLE_SECONDS)
-            idle = rss_mb(scene.process.pid)
+            idle, tree = rss_mb(scene.process.pid, alone=True), rss_mb(scene.process.pid)
             first = await scene.turn(people[0], "w0")
             body = len(str(scene.model.requests[0].body).encode()) / 1000
             warm = [await scene.turn(person, f"w{number}") for number, person in enumerate(people[1:], 1)]
@@ -138,6 +143,7 @@ async def measure(contender: Contender, turns: int) -> Figures:
     return Figures(
         start_s=scene.start_s,
         idle_mb=idle,
+        tree_mb=tree,
         to_model_ms=statistics.median(one for one, _ in warm) * 1000,
         to_reply_ms=statistics.median(two for _, two in warm) * 1000,
         first_turn_ms=sum(first) * 1000,
