@@ -134,7 +134,7 @@ class ModelSimulator:
         return tuple(self._problems)
 
     async def wait_for(self, predicate: Callable[[Self], Found], timeout: float = 5.0) -> Found:
-        """Wait until the predicate answers something true; it is asked after every request and never in between."""
+        """Wait until the predicate answers something true; it is asked after every change and never in between."""
         deadline = asyncio.get_running_loop().time() + timeout
         while not (found := predicate(self)):
             left = deadline - asyncio.get_running_loop().time()
@@ -199,6 +199,7 @@ class ModelSimulator:
             await self._gate.wait()
         finally:
             self.hanging -= 1
+            self._pulse.beat()
 
     async def _answer(self, http: web.Request, request: ModelRequest, answer: Answer) -> web.StreamResponse:
         model = str(request.body.get("model"))

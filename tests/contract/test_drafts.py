@@ -296,7 +296,7 @@ async def test_a_stopped_answer_leaves_no_draft(tmp_path: Path) -> None:
         await stage.telegram.wait_for(draft_text)
         await stage.telegram.say(CHIEF, None, "/stop")
         await stage.telegram.shown(CHIEF.id, "Stopped")
-        await stage.telegram.wait_for(lambda _sim: not stage.model.hanging)
+        await stage.model.wait_for(lambda model: not model.hanging)
         assert stage.telegram.draft(CHIEF.id) is None
         before = len(sent(stage))
         await stage.telegram.say(CHIEF, None, "go on")
