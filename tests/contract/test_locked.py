@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Engine
 
 from mtbot.domain.record import EventKind
+from mtbot.gateway import recovery
 from mtbot.simulator.script import Step, call, say
 from mtbot.storage import connections
 from tests.contract.stage import CHIEF, Setting, Stage, open_stage
@@ -23,8 +24,9 @@ LATER = "Denied, and nothing of it will run. It is written down as soon as the d
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lock is waited for only a moment, so that the tests are short."""
+    """A lock is waited for only a moment, and what was left is looked for again soon, so that the tests are short."""
     monkeypatch.setattr(connections, "BUSY_S", 0.2)
+    monkeypatch.setattr(recovery, "LOOK_SECONDS", 0.2)
 
 
 @contextmanager
