@@ -1,10 +1,13 @@
 """What holds for every test: surroundings without a person in them, skips that name a lack, no deadline on a clock."""
 
+import gc
 import tempfile
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
 
+from mtbot.bootstrap import collector
 from tests import surroundings
 from tests.surroundings import home, homes, unhardened
 
@@ -27,3 +30,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """After everything."""
     config.stash[_home].cleanup()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """The garbage collector rests meanwhile, as while mtclaw itself loads, and never looks at what was collected: all of it stays."""
+    collector.rest()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        collector.wake()
