@@ -1,5 +1,6 @@
 """A model server behind a proxy, over real connections; nobody waits without end, and no secret is told."""
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -16,6 +17,7 @@ from mtbot.llm.http import Server
 from mtbot.llm.openai import OpenAIProvider
 from mtbot.simulator.model import ModelSimulator
 from mtbot.simulator.script import say
+from tests.integration.tools.certificates import authority_and_server
 from tests.socks5 import SocksProxy
 
 USER, PASSWORD = "reader", "p@ss word:1/2"
@@ -147,6 +149,35 @@ async def test_a_server_behind_the_proxy_without_tls_is_no_server(model: ModelSi
         with pytest.raises(ProviderError, match=r"the connection failed \(ConnectError: .*SSL"):
             await client.complete(ASK)
         assert proxy.asked == [(NAME, 443)]
+
+
+@pytest.mark.parametrize("name", [NAME, "another.invalid"])
+async def test_tls_goes_through_the_proxy_and_proves_the_servers_name(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Whoever runs the proxy can neither read nor answer."""
+    trusted, server = authority_and_server(name)
+    monkeypatch.setattr(http, "_trust", lambda _base: trusted)
+    body = b'{"object": "list", "data": [{"id": "far-model"}]}'
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+
+    listening = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=server)
+    try:
+        async with (
+            SocksProxy(("127.0.0.1", listening.sockets[0].getsockname()[1])) as proxy,
+            going_by(f"socks5://127.0.0.1:{proxy.port}", base=f"https://{NAME}/v1") as client,
+        ):
+            if name == NAME:
+                assert await client.models() == ("far-model",)
+            else:
+                with pytest.raises(ProviderError, match=r"CERTIFICATE_VERIFY_FAILED"):
+                    await client.models()
+            assert proxy.asked == [(NAME, 443)]
+    finally:
+        listening.close()
 
 
 async def test_an_http_proxy_is_told_its_password_and_the_server_is_not_asked_for(model: ModelSimulator) -> None:

@@ -1,5 +1,6 @@
 """Everything to Telegram by a real SOCKS5 server on loopback; what goes wrong there is told without a secret."""
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -16,6 +17,7 @@ from mtbot.domain.errors import Unreachable
 from mtbot.domain.ids import BotName
 from mtbot.simulator.telegram import DEFAULT_TOKEN, TelegramSimulator
 from mtbot.simulator.values import Attachment
+from tests.integration.tools.certificates import authority_and_server
 from tests.socks5 import SocksProxy
 
 USER, PASSWORD = "reader", "p@ss word:1/2"
@@ -149,6 +151,36 @@ async def test_a_server_behind_the_proxy_without_tls_is_told_from_the_proxy(tele
     ):
         with pytest.raises(Unreachable, match=r"^no connection came about through the proxy \(\w+\)$"):
             await transport.call(SEND)
+
+
+@pytest.mark.parametrize("name", [SERVER[0], "another.invalid"])
+async def test_tls_goes_through_the_proxy_and_proves_the_servers_name(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Whoever runs the proxy can neither read nor answer."""
+    client, server = authority_and_server(name)
+    monkeypatch.setattr(transport_module, "_trust", lambda _base, _proxy: client)
+    body = b'{"ok": true, "result": {"id": 7, "is_bot": true, "first_name": "x", "username": "far_bot"}}'
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        writer.write(head.encode() + body)
+
+    listening = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=server)
+    try:
+        async with (
+            SocksProxy(("127.0.0.1", listening.sockets[0].getsockname()[1])) as proxy,
+            going_by(f"socks5://127.0.0.1:{proxy.port}", "https") as transport,
+        ):
+            if name == SERVER[0]:
+                assert (await who_am_i(transport)).username == "far_bot"
+            else:
+                with pytest.raises(Unreachable, match=r"through the proxy \(SSLCertVerificationError\)$"):
+                    await who_am_i(transport)
+            assert proxy.asked == [SERVER]
+    finally:
+        listening.close()
 
 
 async def test_polls_that_are_renewed_go_by_the_proxy_again(telegram: TelegramSimulator) -> None:
