@@ -280,7 +280,9 @@ class TestStreamed:
         assert line.slept == []
         assert line.provider.seen[-1] == "another"
 
-    @pytest.mark.parametrize("garbage", ["data: {\n\n", "data: []\n\n", 'data: {"choices": [}\n\ndata: [DONE]\n\n'])
+    @pytest.mark.parametrize(
+        "garbage", ["", ": ping\n\n", "data: {\n\n", "data: []\n\n", 'data: {"choices": [}\n\ndata: [DONE]\n\n']
+    )
     async def test_a_stream_that_cannot_be_read_is_followed_by_whole_answers(
         self, connect: Connect, garbage: str
     ) -> None:
