@@ -25,8 +25,12 @@ _FINISH = {
 }
 _THOUGHT = re.compile(r"\s*<(think|thinking)>.*?(?:</\1>|\Z)\s*", re.DOTALL)
 _THINKING = ("<think>", "<thinking>")
+LONGEST_THINKING = max(map(len, _THINKING))
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _MAX_NAME = 64
+
+MAX_CALLS = 256
+"""Of one answer; more than any model proposes, and few enough to be told apart in no time."""
 
 
 def request_body(request: ModelRequest) -> dict[str, object]:
@@ -191,7 +195,14 @@ def arguments_text(raw: object) -> str:
     return "" if raw is None else json.dumps(raw)
 
 
+def check_number(calls: int) -> None:
+    """ProviderError if an answer with so many calls may have no other one."""
+    if calls >= MAX_CALLS:
+        raise ProviderError(ProviderKind.GARBLED, f"the answer has more than {MAX_CALLS} calls")
+
+
 def make_call(ident: object, name: object, arguments: str, taken: Sequence[str], step: str) -> ToolCall:
-    """A call with an id that is unique in its answer."""
+    """A call with an id that is unique in its answer. ProviderError if there are too many."""
+    check_number(len(taken))
     wanted = ident if isinstance(ident, str) and ident and ident not in taken else f"{step}-{len(taken)}"
     return ToolCall(CallId(wanted), name if isinstance(name, str) else "", arguments)

@@ -13,8 +13,10 @@ from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import ModelAnswer, OnText
 from mtbot.domain.turn import ToolCall, Usage
 from mtbot.llm.dialect import (
+    LONGEST_THINKING,
     arguments_text,
     check_error,
+    check_number,
     content_text,
     make_call,
     read_finish,
@@ -85,7 +87,7 @@ class _Calls:
     by_index: dict[int, _Piecework] = field(default_factory=dict)
 
     def add(self, piece: Mapping[str, object]) -> None:
-        """Put a piece where it belongs."""
+        """Put a piece where it belongs. ProviderError if there are too many calls."""
         function = piece.get("function")
         if not isinstance(function, Mapping):
             return
@@ -94,6 +96,7 @@ class _Calls:
         arguments = arguments_text(function.get("arguments"))
         call = self._of(number, ident)
         if call is None or self._begins_another(call, ident, name, arguments):
+            check_number(len(self.begun))
             call = _Piecework(ident, name)
             self.begun.append(call)
         if number is not None:
@@ -137,6 +140,7 @@ class Assembler:
         self._on_text = on_text
         self._text = ""
         self._thoughts: int | None = None
+        self._in_thought = False
         self._refusal = ""
         self._calls = _Calls()
         self._finish: str | None = None
@@ -180,13 +184,18 @@ class Assembler:
         self._text += grown
         if self._on_text is not None and self._calls.begun:
             self._on_text("")
-        elif self._on_text is not None and grown and (seen := self._seen()):
+        elif self._on_text is not None and grown and (seen := self._seen(grown)):
             self._on_text(seen)
 
-    def _seen(self) -> str:
+    def _seen(self, grown: str) -> str:
         """The text behind what the model only thought; nothing as long as that may go on."""
         if self._thoughts is None:
+            if (
+                self._in_thought and ">" not in grown
+            ):  # it does go on: not every piece is looked for in all of a long one
+                return ""
             if thinks(self._text):
+                self._in_thought = len(self._text.lstrip()) >= LONGEST_THINKING
                 return ""
             self._thoughts = len(self._text) - len(without_thoughts(self._text))
         return self._text[self._thoughts :]

@@ -31,10 +31,11 @@ def worth_hiding(value: str) -> list[str]:
 
 def pattern_of(value: str) -> str:
     """An RE2 pattern that matches `value` in every form."""
-    return "|".join((_escaped(value), *_encoded(value)))
+    return "|".join((escaped(value), *_encoded(value)))
 
 
-def _escaped(value: str) -> str:
+def escaped(value: str) -> str:
+    """An RE2 pattern that matches `value` as it is or escaped."""
     return "".join(map(_character, value))
 
 

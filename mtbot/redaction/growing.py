@@ -2,7 +2,8 @@
 
 That is every line which nothing that comes can make a part of a secret (as in `stream.py`), and of the last one, if it
 is prose, every sentence that has ended: what a format needs to be recognised stands within one line, and between a value
-and what makes it one there is never the end of a sentence and the first letter of the next.
+and what makes it one there is never the end of a sentence and the first letter of the next, but for a password piped into
+sudo, whose option that asks for it may come late.
 """
 
 import re
@@ -41,6 +42,8 @@ def settled(text: str, masks: Masks) -> SafeText:
 def _settled_end(text: str, masks: Masks) -> int:
     end = quiet_end(text, masks)
     line = text[end:]
-    if masks.holds_sentences or "\n" in line or "\r" in line or patterns.open_block(line) >= 0:
+    if "\n" in line or "\r" in line or patterns.open_block(line) >= 0:
+        return end
+    if masks.holds_sentences or patterns.is_named_late(line):
         return end
     return max((end + found.end() for found in _NEXT_SENTENCE.finditer(line)), default=end)

@@ -18,6 +18,7 @@ from mtbot.redaction.display import display
 from mtbot.redaction.growing import ends_sentence, settled
 from mtbot.redaction.patterns import Matcher, Span
 from mtbot.redaction.stream import MaskStream
+from mtbot.redaction.unfinished import Unfinished
 
 _OPEN, _CLOSE = "\u2039secret:", "\u203a"
 _ANY_MASK = re.compile(
@@ -56,7 +57,7 @@ class Redactor:
         values = sorted(self._known)
         sources = [(encodings.pattern_of(value), value.encode("utf-8", "replace")) for value in values]
         self._values = [(Matcher(source).prepared(), self._fingerprint(value)) for source, value in sources]
-        self._lines = frozenset(line.strip() for value in values if "\n" in value for line in value.splitlines())
+        self._unfinished = Unfinished(values)
         self.longest = max((12 * len(value) for value in values), default=0)
         self.holds_sentences = any(map(ends_sentence, values))
         self._digits = Digits(value for _, value in sources)
@@ -132,8 +133,8 @@ class Redactor:
         return _merge(found)
 
     def may_continue(self, line: str) -> bool:
-        """Whether `line` could be a line of a configured value of several lines that is not yet complete."""
-        return bool(self._lines) and any(line.endswith(known) for known in self._lines if known)
+        """Whether a configured value, in any form that goes over several lines, could go on after `line`."""
+        return self._unfinished.ends(line)
 
     def _mark(self, value: bytes) -> str:
         mark = self._prints.get(value)

@@ -11,6 +11,7 @@ UUIDs, paths, public keys, checksums and encoded image data are not secrets and 
 import base64
 import binascii
 import bisect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Protocol, cast
 
@@ -104,6 +105,10 @@ class Matcher:
         found = self._engine.match(data, position)
         return None if found is None else Span(position, position, found.span(0)[1])
 
+    def is_in(self, data: bytes) -> bool:
+        """Whether any of `data` is a match."""
+        return self._engine.search(data, 0) is not None
+
     def is_whole(self, data: bytes) -> bool:
         """Whether all of `data` is one match."""
         return self._engine.fullmatch(data) is not None
@@ -129,6 +134,8 @@ _PUBLIC = Matcher(
 _RUN = Matcher(r"[A-Za-z0-9+/_-]{32,}={0,2}")
 _FULL_LINE = Matcher(r"[\n]?[A-Za-z0-9+/]{76}")
 _OPEN_TAIL = 32
+_REST_OF_RUN = re.compile(r"[A-Za-z0-9+/_-]{1,31}={0,2}")
+_INTO_SUDO = re.compile(r"\|[ \t]*sudo\b")
 _OPEN_RUN = Matcher(r"[A-Za-z0-9+/_-]{30,32}={0,2}")
 _KINDS = bytes(
     b"A"[0] if 65 <= code <= 90 else b"a"[0] if 97 <= code <= 122 else b"1"[0] if 48 <= code <= 57 else b"-"[0]
@@ -338,7 +345,21 @@ def _is_wrapped(data: bytes, start: int, end: int) -> bool:
 def is_open(line: str) -> bool:
     """Whether a secret could go on in the line after `line`: it is continued, or ends in a long run of base64."""
     end = line.rstrip("\r\n")
-    return end.endswith("\\") or _OPEN_RUN.is_whole(end[-_OPEN_TAIL:].encode("utf-8", "replace"))
+    return end.endswith("\\") or _ends_in_run(end)
+
+
+def is_rest(line: str, before: str) -> bool:
+    """Whether `line` is nothing but what may be left of the base64 that the line `before` it ends in."""
+    return _REST_OF_RUN.fullmatch(line.strip()) is not None and _ends_in_run(before.rstrip("\r\n"))
+
+
+def _ends_in_run(line: str) -> bool:
+    return _OPEN_RUN.is_whole(line[-_OPEN_TAIL:].encode("utf-8", "replace"))
+
+
+def is_named_late(line: str) -> bool:
+    """Whether something that comes, even sentences later, may make a secret of what stands in `line` before it."""
+    return _INTO_SUDO.search(line) is not None
 
 
 def open_block(text: str) -> int:

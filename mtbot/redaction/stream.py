@@ -119,7 +119,11 @@ def quiet_end(text: str, lines: Lines) -> int:
         start = _line_start(text, end - 1)
         line = text[start:end]
         if not (patterns.is_open(line) or lines.may_continue(line.strip())):
-            break
+            # the short last line of a key without a beginning, of which the end is still to come
+            before = _line_start(text, start - 1)
+            if not patterns.is_rest(line, text[before:start]):
+                break
+            start = before
         end = start
     return end
 

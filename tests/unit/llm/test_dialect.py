@@ -9,7 +9,7 @@ from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.ids import CallId
 from mtbot.domain.model import Finish, ModelAnswer, ModelRequest
 from mtbot.domain.turn import Message, Role, ToolCall, Usage
-from mtbot.llm.dialect import read_answer, read_usage, request_body, without_thoughts
+from mtbot.llm.dialect import MAX_CALLS, read_answer, read_usage, request_body, without_thoughts
 
 
 def answered(message: object, finish: object = "stop", **more: object) -> ModelAnswer:
@@ -191,6 +191,14 @@ def test_calls_get_an_id_of_their_own() -> None:
         ToolCall(CallId("call9-3"), "exec", "{}"),
         ToolCall(CallId("call9-4"), "exec", "{}"),
     )
+
+
+def test_far_too_many_calls_are_no_answer() -> None:
+    """As in a stream."""
+    call = {"function": {"name": "exec"}}
+    assert len(proposed(*[call] * MAX_CALLS)) == MAX_CALLS
+    with pytest.raises(ProviderError, match="more than 256 calls"):
+        proposed(*[call] * (MAX_CALLS + 1))
 
 
 def test_entries_that_are_no_calls_are_passed_over() -> None:

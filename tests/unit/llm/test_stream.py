@@ -9,7 +9,7 @@ from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.ids import CallId
 from mtbot.domain.model import Finish, ModelAnswer
 from mtbot.domain.turn import ToolCall, Usage
-from mtbot.llm import stream
+from mtbot.llm import dialect, stream
 from mtbot.llm.stream import Assembler, events
 
 
@@ -189,6 +189,31 @@ def test_thoughts_do_not_show_while_they_grow() -> None:
     for text in ("<think>", "should I", "</think>", "\n\nyes", ""):
         assembler.add(json.dumps(chunk(content=text)))
     assert seen == ["\n\nyes"]
+
+
+def test_a_long_thought_is_not_looked_through_for_each_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only where a piece could end it; a beginning that only may become one is looked at each time."""
+    looked: list[str] = []
+
+    def thinks(text: str) -> bool:
+        looked.append(text)
+        return dialect.thinks(text)
+
+    monkeypatch.setattr(stream, "thinks", thinks)
+    seen: list[str] = []
+    assembler = Assembler("call1", seen.append)
+    for text in ("\n<thi", "nking>", *["should I"] * 50, " 2 > 1", "</thinking", ">", "yes"):
+        assembler.add(json.dumps(chunk(content=text)))
+    assert (len(looked), seen) == (4, ["yes"])
+
+
+def test_an_answer_of_far_too_many_calls_is_refused_before_they_are_counted() -> None:
+    """To find each one's place would hold up everybody else."""
+    pieces = [{"id": f"c{number}", "function": {"name": "exec"}} for number in range(dialect.MAX_CALLS + 1)]
+    assert len(assembled({"choices": [{"delta": {"tool_calls": pieces[:-1]}}]}).calls) == dialect.MAX_CALLS
+    with pytest.raises(ProviderError, match="more than 256 calls") as caught:
+        Assembler("call1").add(json.dumps({"choices": [{"delta": {"tool_calls": pieces}}]}))
+    assert caught.value.kind is ProviderKind.GARBLED
 
 
 def test_a_stream_is_whole_when_the_model_or_the_server_says_so() -> None:

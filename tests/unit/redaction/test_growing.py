@@ -1,5 +1,8 @@
 """What is shown of a text that still grows stands, whatever comes, and never holds a part of a secret."""
 
+import base64
+import html
+import textwrap
 from collections.abc import Iterator
 
 import pytest
@@ -59,6 +62,49 @@ def test_values_over_several_lines_and_words_are_held_back(text: str) -> None:
     whole = REDACTOR.mask(f"One. {text}. Two\nnext. Three\n")
     for shown in grown(f"One. {text}. Two\nnext. Three\n"):
         assert whole.startswith(shown)
+
+
+LONG = "hunter2-correct-horse-battery-Staple-99-xyzzy-plugh"
+PARAGRAPHS = "alpha <beta> & gamma\n\ndelta epsilon zeta\neta theta"
+SEVERAL = Redactor({"long": LONG, "paragraphs": PARAGRAPHS}, b"key")
+OCTETS = LONG.encode()
+DUMP = "\n".join(OCTETS[at : at + 16].hex(" ") for at in range(0, len(OCTETS), 16))
+KEY_LINES = private_key().strip().splitlines()
+
+FORMS = {
+    "blank line": PARAGRAPHS,
+    "blank line, CRLF": PARAGRAPHS.replace("\n", "\r\n"),
+    "escaped for HTML": html.escape(PARAGRAPHS),
+    "escaped for a shell": PARAGRAPHS.replace(" ", "\\ "),
+    "dump": DUMP,
+    "dump, marked": DUMP.replace(" ", ", 0x"),
+    "key without a beginning": "\n".join(KEY_LINES[1:]),
+    "piped into sudo": "echo hunter2pass | sudo apt update. The flag -S reads it.",
+}
+WRAPPED = {
+    "base64": base64.b64encode(b"xx" + OCTETS).decode(),
+    "base64 for addresses": base64.urlsafe_b64encode(OCTETS).decode(),
+    "base32": base64.b32encode(OCTETS).decode(),
+    "hexadecimal": OCTETS.hex(),
+    "capitals": OCTETS.hex().upper(),
+}
+FORMS |= {
+    f"{name} in {width}": "\n".join(textwrap.wrap(text, width))
+    for name, text in WRAPPED.items()
+    for width in (10, 16, 20, 32, 60)
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("around", ["Here:\n{}\nend. Foo\nend\n", "I looked. It is {}\nBye. Now\n"])
+def test_nothing_shows_of_a_value_that_goes_on_in_the_next_line(form: str, around: str) -> None:
+    """However it is written there: in several lines, wrapped at any width, before the word that makes it a secret."""
+    text = around.format(FORMS[form])
+    whole = SEVERAL.mask(text)
+    assert "\u2039secret:" in whole
+    assert [shown for shown in grown(text, SEVERAL) if not whole.startswith(shown)] == []
+    stream = SEVERAL.stream()
+    assert "".join([*map(stream.feed, text), stream.close()]) == whole
 
 
 def test_a_configured_value_that_holds_sentences_is_not_shown_up_to_one() -> None:
