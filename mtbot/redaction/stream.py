@@ -112,10 +112,11 @@ class MaskStream:
 def quiet_end(text: str, lines: Lines) -> int:
     """Just behind the last line break in `text` that no secret can cross; 0 when there is none."""
     end = _line_start(text, len(text))
-    block = patterns.open_block(text[:end])
-    if block >= 0:
-        end = _line_start(text, block)
     while end:
+        block = patterns.open_block(text[:end])
+        if block >= 0:
+            end = _line_start(text, block)
+            continue
         start = _line_start(text, end - 1)
         line = text[start:end]
         if not (patterns.is_open(line) or lines.may_continue(line.strip())):

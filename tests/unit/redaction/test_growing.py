@@ -56,6 +56,18 @@ def test_nothing_of_a_private_key_shows_before_its_end(label: str, joint: str) -
     assert shown[-1] == REDACTOR.mask(text)
 
 
+@pytest.mark.parametrize("behind", ['" \\\n  --now\nend\n', '{\n  "type": 1\n}\n'])
+def test_a_private_key_whose_last_line_goes_on_is_held_back_whole(behind: str) -> None:
+    """A continued command, or the first line of a configured value behind it: its short last line would show alone."""
+    lines = private_key().strip().splitlines()
+    text = "\n".join(["See:", f'curl -d "{lines[0]}', *lines[1:-1], "aB3dE5gH==", lines[-1]]) + behind
+    hidden = windows("".join([*lines[1:-1], "aB3dE5gH=="]))
+    for redactor in (REDACTOR, Redactor({}, b"key")):
+        stream = redactor.stream()
+        for shown in (*grown(text, redactor), *map(stream.feed, text), stream.close()):
+            assert not [window for window in hidden if window in shown]
+
+
 @pytest.mark.parametrize("text", [JSON_KEY, ENCODED, IMAGE, "correct horse battery"])
 def test_values_over_several_lines_and_words_are_held_back(text: str) -> None:
     """A configured value with lines or blanks, a wrapped encoding of one, and data that must stay readable."""
