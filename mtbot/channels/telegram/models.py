@@ -149,7 +149,9 @@ class _LateBuilder:
         ) -> bool | None:
             """As pydantic's, with aiogram's names behind those of the caller."""
             given = _types_namespace or {}
-            if given.get(cls.__name__) is cls and not force:  # aiogram's loop over all its types
+            if (
+                given.get(cls.__name__) is cls and not force and not _takes_parameters(cls)
+            ):  # aiogram's loop over all its types
                 self._names = given
                 return None
             with self._lock:
@@ -166,6 +168,11 @@ class _LateBuilder:
             return built
 
         setattr(base, _REBUILD, classmethod(model_rebuild))
+
+
+def _takes_parameters(model: type) -> bool:
+    """Whether it is one such as `Response`, which pydantic gives the names around whenever a parameter of it is named."""
+    return bool(getattr(model, "__pydantic_generic_metadata__", {}).get("parameters"))
 
 
 @lru_cache(maxsize=1)

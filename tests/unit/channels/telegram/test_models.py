@@ -124,6 +124,18 @@ def test_the_model_of_an_answer_is_kept() -> None:
     assert python("-c", script) == "True\n"
 
 
+def test_a_local_name_of_a_model_is_not_taken_for_all_names() -> None:
+    """pydantic gives the names around to the class whose parameter is named there; they are not aiogram's own."""
+    script = (
+        "import mtbot.channels.telegram, aiogram.types as types\n"
+        "def answer():\n"
+        "    from aiogram.methods import Response\n"
+        f'    return Response[types.Message].model_validate_json(\'{{"ok": true, "result": {MESSAGE}}}\')\n'
+        "print(answer().result.message_id, types.Update(update_id=2).update_id)\n"
+    )
+    assert python("-c", script) == "1 2\n"
+
+
 def test_two_threads_never_build_at_the_same_time() -> None:
     """pydantic's rebuilding is not safe for that; here two threads would meet inside it if they could."""
     script = (
