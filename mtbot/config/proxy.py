@@ -27,14 +27,21 @@ def secret_problem(text: str) -> str | None:
         return f"{_SHAPE}; with a user and a password, SCHEME://USER:PASSWORD@HOST:PORT"
     if _misshapen(text, parts):
         return f"{_SHAPE}; in a user and a password, what is no letter or digit is written as %XX"
+    named = [unquote(one) for one in (parts.username, parts.password) if one is not None]
     if parts.scheme not in SOCKS:
-        return None
+        return _basic_problem(named)
     if not port:
         return "must name the port of the SOCKS proxy"
-    named = [unquote(one) for one in (parts.username, parts.password) if one is not None]
     if named and not (len(named) == 2 and all(one.isascii() and 0 < len(one) <= _LONGEST for one in named)):
         return f"must have both a user and a password, each of 1 to {_LONGEST} ASCII characters, or neither"
     return None
+
+
+def _basic_problem(named: list[str]) -> str | None:
+    """What keeps a user and a password from being sent to an HTTP proxy (RFC 7617), which says nothing of other characters."""
+    if not all(one.isascii() for one in named):
+        return "must have a user and a password of ASCII characters"
+    return "must have a user without a colon" if named and ":" in named[0] else None
 
 
 def password_of(text: str) -> str:

@@ -22,7 +22,7 @@ CHIEF, DEPLOY = UserId(1001), UserId(1002)
 
 @pytest.fixture
 async def trail(tmp_path: Path) -> AsyncIterator[Trail]:
-    """A record with three questions for one person's turns and some of nobody's."""
+    """A record with three questions for one person's turns and some of nobody's, two of them unreadable."""
     db = await Database.open_for_writing(sqlite_place(tmp_path / "state" / "mtclaw.db"))
     found = stores_of(db, safe).trail
     asked = replace(draft(EventKind.APPROVAL_REQUESTED), requester="telegram:1001")
@@ -32,6 +32,8 @@ async def trail(tmp_path: Path) -> AsyncIterator[Trail]:
         replace(asked, at_ms=NOW - 40 * MINUTE),
         replace(asked, at_ms=NOW - 30 * MINUTE, requester="local:1002"),
         replace(asked, at_ms=NOW - 30 * MINUTE, requester="system:0"),
+        replace(asked, at_ms=NOW - 30 * MINUTE, requester="telegram:"),
+        replace(asked, at_ms=NOW - 30 * MINUTE, requester="telegram:somebody"),
         replace(asked, at_ms=NOW - 30 * MINUTE, kind=EventKind.APPROVAL_RESOLVED),
     )
     yield found

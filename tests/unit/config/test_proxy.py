@@ -67,6 +67,7 @@ def test_another_address_is_a_fault_that_names_the_good_ones(tmp_path: Path, add
     [
         "http://reader:hunter999@proxy.example:3128",
         "https://reader@proxy.example",
+        "http://reader:hunter%3A999@proxy.example",
         "socks5://reader:hunter%40999@127.0.0.1:1080",
         "socks5h://127.0.0.1:1080",
     ],
@@ -93,6 +94,9 @@ def test_a_secret_address_may_hold_a_user_and_a_password(tmp_path: Path, address
         ("socks5://:hunter999@host:1", "must have both a user and a password"),
         (f"socks5://reader:{'x' * 256}@host:1", "each of 1 to 255 ASCII characters"),
         ("socks5://reader:h%C3%BCnter999@host:1", "each of 1 to 255 ASCII characters"),
+        ("http://reader:h%C3%BCnter999@host:1", "must have a user and a password of ASCII characters"),
+        ("https://r\u00e9ader:hunter999@host:1", "must have a user and a password of ASCII characters"),
+        ("http://rea%3Ader:hunter999@host:1", "must have a user without a colon"),
     ],
 )
 def test_a_wrong_secret_address_is_told_without_it(address: str, said: str) -> None:
