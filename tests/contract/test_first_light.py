@@ -55,4 +55,3 @@ async def test_a_gateway_that_serves_collects_its_garbage_as_usual(tmp_path: Pat
             assert gc.get_threshold() == usual
     finally:
         gc.set_threshold(*usual)
-        gc.unfreeze()

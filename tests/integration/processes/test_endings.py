@@ -290,6 +290,8 @@ with tempfile.TemporaryDirectory() as folder:
     env = dict([text.decode().split('=')]) if b'=' in text else {}
     child = subprocess.Popen(['/bin/sleep', '600'], executable='/bin/sleep', stdout=fds[0] if fds else subprocess.DEVNULL, env=env)
     for fd in fds: os.close(fd)
+    # Popen is back when the new program has closed what it does not inherit, which is before its environment is in place
+    while env and not open(f'/proc/{child.pid}/environ', 'rb').read(): pass
     print(child.pid, flush=True)
     client.send(b'.')
     import signal

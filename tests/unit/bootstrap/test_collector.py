@@ -16,24 +16,24 @@ def as_before() -> Iterator[None]:
     before = gc.get_threshold()
     yield
     gc.set_threshold(*before)
-    gc.unfreeze()
 
 
 def test_it_rests_until_it_is_woken() -> None:
     """Then everything is as Python has it, and what was loaded is not looked through again."""
-    before = gc.get_threshold()
+    before, frozen = gc.get_threshold(), gc.get_freeze_count()
     collector.rest()
     assert gc.isenabled()
     assert gc.get_threshold()[0] == 1_000_000
     collector.wake()
     assert gc.get_threshold() == before
-    assert gc.get_freeze_count() > 1000
+    assert gc.get_freeze_count() > frozen
 
 
 def test_one_that_did_not_rest_is_left_as_it_is() -> None:
     """As where a gateway is one of many in a process, and ends before it."""
+    frozen = gc.get_freeze_count()
     collector.wake()
-    assert gc.get_freeze_count() == 0
+    assert gc.get_freeze_count() == frozen
 
 
 def test_the_command_line_lets_it_rest() -> None:
