@@ -15,6 +15,10 @@ from mtbot.cli.frame import Frame
 TRIES = 3
 CAPTURE_SECONDS = 60
 
+_TO_A_FILE = (
+    "--proxy: must not hold a user or password: put the whole address in a file and name that with --proxy-file"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -107,7 +111,8 @@ def _way(server: str, proxy: str, file: str) -> Way:
     try:
         address = in_the_open(proxy)
     except ValueError as error:
-        raise ConfigError((f"--proxy: {error}",)) from error
+        # what it says of a password is for whoever writes the configuration
+        raise ConfigError((_TO_A_FILE if "@" in proxy else f"--proxy: {error}",)) from error
     return Way(server, address, f"    proxy: {_yaml(address)}\n" if address else "")
 
 

@@ -258,7 +258,7 @@ def test_telegram_is_reached_by_a_proxy_from_the_first_question_on(tmp_path: Pat
     ("options", "said"),
     [
         (("--proxy", "socks4://127.0.0.1:1"), "--proxy: must be SCHEME://HOST:PORT, where SCHEME is one of http"),
-        (("--proxy", "socks5://reader:hunter999@127.0.0.1:1"), "--proxy: must not hold a user or password"),
+        (("--proxy", "socks5://reader:hunter999@127.0.0.1:1"), "name that with --proxy-file"),
         (("--proxy-file", "/nonexistent/proxy"), "channels.telegram.proxy_file: /nonexistent/proxy"),
         (("--proxy", "http://x", "--proxy-file", "y"), "give --proxy or --proxy-file, and not both"),
     ],
