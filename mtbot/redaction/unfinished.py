@@ -30,7 +30,8 @@ class Unfinished:
         self._blank = "" in lines
         forms = "|".join(sorted(encodings.escaped(line) for line in lines if line))
         self._lines = Matcher(rf"(?:{forms})\z").prepared() if forms else None
-        self._digits = frozenset(_pieces(values))
+        # a line of a value has no digits that the whole of it has not
+        self._digits = frozenset(_pieces(value for value in values if value not in lines))
 
     def ends(self, line: str) -> bool:
         """Whether a value could go on behind `line`, which has no blanks around it."""
