@@ -53,7 +53,8 @@ _RULES = {
         "buildkite": r"bkua_[a-f0-9]{40}",
         "cloudflare": r"cfut_[A-Za-z0-9_-]{41,64}",
         "cloudflare ca": r"v1\.0-[a-z0-9._-]{160,180}",
-        "cloudflare named": r"cloudflare_api_token: [A-Za-z0-9_-]{38}[A-Za-z0-9]",
+        # one that begins with a dash is known by its jumble alone, which thirty-eight noughts have not
+        "cloudflare named": r"cloudflare_api_token: [A-Za-z0-9_][A-Za-z0-9_-]{37}[A-Za-z0-9]",
         "contentful": r"CFPAT-[A-Za-z0-9_-]{43}",
         "curl basic": r"curl -u [a-z]{3,8}:[A-Za-z0-9]{8,24}",
         "curl header": r"curl -H 'Authorization: (Bearer|Basic|Token) [A-Za-z0-9+/_-]{20,40}'",
