@@ -54,7 +54,9 @@ def start_spawner() -> SpawnerProcess:
 def harden_gateway() -> bool:
     """Hide this process's memory and environment from commands of the same user; False if the system cannot.
 
-    It also makes the gateway the last parent of whatever a killed spawner leaves, so that it can be found and ended.
+    It also makes the gateway the last parent of whatever a killed spawner leaves, so that it can be found and ended, and
+    gives its threads one heap.
     """
     kernel.adopt_orphans()
+    kernel.share_one_heap()
     return kernel.hide_memory()

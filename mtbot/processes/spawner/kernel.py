@@ -1,6 +1,6 @@
-"""Ask the kernel for the process attributes that the standard library has no name for.
+"""Ask the kernel and the C library for what the standard library has no name for.
 
-Everything here is a wish: on a system without ``prctl`` the functions return False and the caller goes on with less.
+Everything here is a wish: on a system without the call the functions return False and the caller goes on with less.
 """
 
 import ctypes
@@ -13,7 +13,12 @@ _SET_CHILD_SUBREAPER = 36
 _GET_CHILD_SUBREAPER = 37
 _SET_NO_NEW_PRIVILEGES = 38
 
-_prctl = getattr(ctypes.CDLL(None, use_errno=True), "prctl", None) if sys.platform == "linux" else None
+_MOST_ARENAS = -8
+"""M_ARENA_MAX of glibc's malloc.h."""
+
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+_prctl = getattr(_libc, "prctl", None)
+_mallopt = getattr(_libc, "mallopt", None)
 
 
 def adopt_orphans() -> bool:
@@ -40,6 +45,14 @@ def hide_memory() -> bool:
 def memory_is_hidden() -> bool:
     """Tell whether ``hide_memory`` is in force."""
     return _prctl is not None and _prctl(_GET_DUMPABLE, 0, 0, 0, 0) == 0
+
+
+def share_one_heap() -> bool:
+    """Have all threads to come take memory from one heap.
+
+    glibc gives each a heap of its own, for which Python's lock leaves little use, and what is freed in one is lost to the others.
+    """
+    return _mallopt is not None and _mallopt(_MOST_ARENAS, 1) == 1
 
 
 def refuse_new_privileges() -> bool:
