@@ -10,6 +10,7 @@ import itertools
 import json
 import re
 import ssl
+import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -95,6 +96,7 @@ class HttpProvider(ABC):
     """Completes requests against one server, in a dialect that a subclass speaks.
 
     What is sent and what a server says of an error passes ``mask``: whoever knows secrets beside the key gives one.
+    ``monotonic`` gives seconds.
     """
 
     def __init__(
@@ -104,12 +106,16 @@ class HttpProvider(ABC):
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         transport: httpx.AsyncBaseTransport | None = None,
         mask: Mask = str,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._server = server
         self._sleep = sleep
         self._mask = mask
         self._steps = itertools.count(1)
         self._refused: set[tuple[str, str]] = set()
+        self._monotonic = monotonic
+        self._whole_until: dict[str, float] = {}
+        """Models whose streams broke, and until when they are asked for whole answers."""
         self._connect = min(CONNECT_SECONDS, server.timeout)
         self._client = httpx.AsyncClient(
             base_url=server.base_url.rstrip("/") + "/",

@@ -19,6 +19,9 @@ COUNT_SECONDS = 5.0
 END_SECONDS = 0.5
 """How long the end of a stream is waited for once the server said that it is done, so that its connection can be kept."""
 
+WHOLE_SECONDS = 3600.0
+"""How long a model whose stream broke is asked for whole answers: some servers break each, and any line breaks sometimes."""
+
 _STREAM = "stream"
 _BROKEN = frozenset({ProviderKind.NETWORK, ProviderKind.GARBLED})
 
@@ -27,7 +30,7 @@ class OpenAIProvider(HttpProvider):
     """Completes requests against one server.
 
     An answer is streamed where the server is to stream and somebody sees it grow. A stream that breaks off or cannot be
-    read is followed by a request for the whole answer; where that comes, it is what the model is asked for from then on.
+    read is followed by a request for the whole answer; where that comes, it is what the model is asked for in the next hour.
     """
 
     async def _once(self, request: ModelRequest, on_text: OnText | None) -> ModelAnswer:
@@ -38,7 +41,7 @@ class OpenAIProvider(HttpProvider):
         if answer is None:
             on_text("")
             answer = await self._after_a_broken_stream(request, step)
-            self._refused.add((request.model, _STREAM))
+            self._whole_until[request.model] = self._monotonic() + WHOLE_SECONDS
         return answer
 
     async def _after_a_broken_stream(self, request: ModelRequest, step: str) -> ModelAnswer:
@@ -51,7 +54,9 @@ class OpenAIProvider(HttpProvider):
         return await self._whole(request, step)
 
     def _streams(self, request: ModelRequest) -> bool:
-        return self._server.stream and (request.model, _STREAM) not in self._refused
+        if not self._server.stream or (request.model, _STREAM) in self._refused:
+            return False
+        return self._monotonic() >= self._whole_until.get(request.model, float("-inf"))
 
     async def _whole(self, request: ModelRequest, step: str) -> ModelAnswer:
         body = self._pruned(request, request_body(request))

@@ -25,12 +25,21 @@ class Watched(OpenAIProvider):
 
 
 class Line:
-    """A provider and the server at its other end. ``slept`` are the waits between tries, in seconds."""
+    """A provider and the server at its other end. ``slept`` are the waits between tries, in seconds; ``now`` is a clock's."""
 
-    def __init__(self, server: ModelSimulator, provider: Watched, slept: list[float]) -> None:
+    def __init__(self, server: ModelSimulator, make: Callable[["Line"], Watched]) -> None:
         self.server = server
-        self.provider = provider
-        self.slept = slept
+        self.slept: list[float] = []
+        self.now = 0.0
+        self.provider = make(self)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait in no time."""
+        self.slept.append(seconds)
+
+    def monotonic(self) -> float:
+        """What the clock shows."""
+        return self.now
 
 
 Connect = Callable[..., Awaitable[Line]]
@@ -62,14 +71,10 @@ async def connect(stream: bool) -> AsyncIterator[Connect]:
             timeout: float = 5.0,
         ) -> Line:
             server = await stack.enter_async_context(ModelSimulator(script, dialect=dialect, key=KEY))
-            slept: list[float] = []
-
-            async def sleep(seconds: float) -> None:
-                slept.append(seconds)
-
-            provider = Watched(Server(server.base_url, KEY, timeout, retries, stream), sleep=sleep)
-            provider.seen = []
-            stack.push_async_callback(provider.close)
-            return Line(server, provider, slept)
+            at = Server(server.base_url, KEY, timeout, retries, stream)
+            line = Line(server, lambda line: Watched(at, sleep=line.sleep, monotonic=line.monotonic))
+            line.provider.seen = []
+            stack.push_async_callback(line.provider.close)
+            return line
 
         yield start

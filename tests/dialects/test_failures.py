@@ -291,6 +291,17 @@ class TestStreamed:
         assert [(await line.provider.complete(ASK)).text for _ in range(2)] == ["whole", "again"]
         assert [request.body.get("stream") for request in line.server.requests] == [True, None, None]
 
+    async def test_a_model_whose_stream_broke_is_asked_to_stream_again_after_an_hour(self, connect: Connect) -> None:
+        """A lost connection is no habit; where it is one, that costs one more request each hour."""
+        line = await connect(
+            broken_off(say("a text"), 2), say("one"), say("two"), broken_off(say("x y"), 1), say("three")
+        )
+        for now, text in ((0.0, "one"), (3599.0, "two"), (3600.0, "three")):
+            line.now = now
+            assert (await line.provider.complete(ASK)).text == text
+        streamed = [request.body.get("stream") for request in line.server.requests]
+        assert streamed == [True, None, None, True, None]
+
     async def test_a_server_that_cannot_answer_at_all_is_asked_to_stream_again(self, connect: Connect) -> None:
         """Then it was not the stream that was at fault."""
         for faults in ((script.REFUSE, script.REFUSE), (script.server_error(),)):
