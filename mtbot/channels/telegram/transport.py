@@ -101,6 +101,8 @@ class _Session(AiohttpSession):
     """aiogram's session with our reading of failures; 5xx bodies may be HTML and are not decoded."""
 
     via: str | None = None
+    over = False
+    """Whether there are no connections any more, not even new ones."""
 
     def __init__(self, api: TelegramAPIServer, proxy: str) -> None:
         # not aiogram's own beginning, which reads all the world's authorities for each session, for 20 ms
@@ -129,6 +131,12 @@ class _Session(AiohttpSession):
         """
         if self._session is not None:
             await self._session.close()
+
+    async def create_session(self) -> aiohttp.ClientSession:
+        """The connections; Unreachable once it is over, because nobody would close what was opened behind the end."""
+        if self.over:
+            raise Unreachable("the connection is closed")
+        return await super().create_session()
 
     async def make_request(self, bot: "Bot", method: TelegramMethod[Any], timeout: int | None = None) -> Any:
         session = await self.create_session()
@@ -275,7 +283,8 @@ class Transport:
         await self._polls.close()
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close the connections, for good."""
+        self._polls.over = self._session.over = True
         await self._polls.close()
         await self._session.close()
 

@@ -339,3 +339,17 @@ def test_every_certificate_is_verified_and_the_authorities_are_read_once(base: s
     plain = base.startswith("http:") and not proxy.startswith("https:")
     assert (found.get_ca_certs() == []) == plain
     assert (found is context_of("")) == (not plain)
+
+
+async def test_what_comes_behind_the_end_opens_nothing(telegram: TelegramSimulator, transport: Transport) -> None:
+    """A sign of life that is still on its way when the gateway ends: nobody would close its connection."""
+    await transport.call(GetMe())
+    await transport.close()
+    before = len(telegram.log)
+    with pytest.raises(Unreachable, match="closed"):
+        await transport.call(SEND)
+    with pytest.raises(Unreachable, match="closed"):
+        await transport.updates(None)
+    with pytest.raises(Unreachable, match="closed"):
+        await transport.fetch("any", 10)
+    assert len(telegram.log) == before
