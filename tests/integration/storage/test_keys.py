@@ -10,10 +10,11 @@ import pytest
 
 from mtbot.domain.errors import SealError
 from mtbot.domain.ids import BotName
+from mtbot.storage import opening
 from mtbot.storage.engine import Database
 from mtbot.storage.inbox import InboxStore
 from mtbot.storage.place import Place, PostgresPlace, SqlitePlace, sqlite_place
-from mtbot.storage.seal import create_key
+from mtbot.storage.seal import Seal, create_key, read_key
 from tests.integration.storage.openings import made, refusal
 from tests.integration.storage.samples import NOW, update
 
@@ -111,10 +112,31 @@ class TestSealingKey:
         blocked = "SELECT count(*) FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted"
         with psycopg.connect(postgres_place.dsn) as first, psycopg.connect(postgres_place.dsn, autocommit=True) as look:
             first.execute("INSERT INTO marks VALUES ('seal', %s)", (seal.fingerprint,))
-            opening = asyncio.create_task(Database.open_for_writing(postgres_place))
-            while not opening.done() and look.execute(blocked).fetchone() != (1,):
+            opened = asyncio.create_task(Database.open_for_writing(postgres_place))
+            while not opened.done() and look.execute(blocked).fetchone() != (1,):
                 await asyncio.sleep(0)
             first.commit()
-        db = await opening
+        db = await opened
         assert db.seal.fingerprint == seal.fingerprint
+        await db.close()
+
+    async def test_a_start_that_looked_before_the_key_was_made_finds_it(
+        self, postgres_place: PostgresPlace, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Two processes of one host: the key and its mark come into being while the second is at it."""
+        seen: list[Seal | None] = []
+
+        def slow(path: Path) -> Seal | None:
+            found = read_key(path)
+            if not seen:
+                seen.append(found)
+                first = create_key(path)
+                with psycopg.connect(postgres_place.dsn) as other:
+                    other.execute("INSERT INTO marks VALUES ('seal', %s)", (first.fingerprint,))
+            return found
+
+        monkeypatch.setattr(opening, "read_key", slow)
+        db = await Database.open_for_writing(postgres_place)
+        assert seen == [None]
+        assert db.seal.fingerprint == create_key(postgres_place.key).fingerprint
         await db.close()
