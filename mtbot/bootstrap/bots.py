@@ -26,7 +26,6 @@ from mtbot.domain.record import Card, OutboxItem, OutKind
 from mtbot.domain.turn import Address, SurfaceName
 from mtbot.gateway.commands import Commands
 from mtbot.gateway.intake import Intake
-from mtbot.llm.http import prepare
 
 if TYPE_CHECKING:
     from mtbot.channels.telegram.draft import Drafts
@@ -138,7 +137,6 @@ class Bots:
         for bot in tuple(self._ways.bots.values()):
             await self._announce(bot)
             await warm_up(self._engine, bot)
-        await prepare()
         await asyncio.Event().wait()
 
     async def poll(self, bot: BotParts) -> None:

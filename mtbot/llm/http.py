@@ -9,20 +9,18 @@ import asyncio
 import itertools
 import json
 import re
-import ssl
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
 
-import httpcore
 import httpx
 
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import ModelAnswer, ModelRequest, OnText
 from mtbot.llm.faults import read_error, retry_after
+from mtbot.net.client import open_client
 from mtbot.redaction.structured import masked_message
 
 MAX_ANSWER = 16 * 1024 * 1024
@@ -61,37 +59,6 @@ class Server:
     proxy: str = field(default="", repr=False)
 
 
-async def prepare() -> None:
-    """Load what httpx loads with its first request, by one that goes nowhere."""
-    answer = httpcore.AsyncMockBackend([b"HTTP/1.1 204 No Content\r\n\r\n"])
-    async with httpcore.AsyncConnectionPool(network_backend=answer) as pool:
-        await pool.request("GET", "http://localhost/")
-
-
-def _trust(base_url: str) -> ssl.SSLContext:
-    """Whom to trust there: one reading of the authorities serves every client, and plain HTTP needs none, so it has none."""
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if base_url.lower().startswith("http://") else _authorities()
-
-
-@cache
-def _authorities() -> ssl.SSLContext:
-    return httpx.create_ssl_context(trust_env=False)
-
-
-def _http_proxy(proxy: str) -> httpx.Proxy | None:
-    if not proxy.startswith("http"):
-        return None
-    return httpx.Proxy(proxy, ssl_context=_authorities() if proxy.startswith("https:") else None)
-
-
-def _through_socks(server: Server) -> httpx.AsyncBaseTransport | None:
-    if not server.proxy.startswith("socks"):
-        return None
-    from mtbot.llm.socks import SocksTransport  # noqa: PLC0415 - few have such a proxy
-
-    return SocksTransport(server.proxy, _trust(server.base_url))
-
-
 class HttpProvider(ABC):
     """Completes requests against one server, in a dialect that a subclass speaks.
 
@@ -117,13 +84,11 @@ class HttpProvider(ABC):
         self._whole_until: dict[str, float] = {}
         """Models whose streams broke, and until when they are asked for whole answers."""
         self._connect = min(CONNECT_SECONDS, server.timeout)
-        self._client = httpx.AsyncClient(
-            base_url=server.base_url.rstrip("/") + "/",
+        self._client = open_client(
+            server.base_url,
+            server.proxy,
             timeout=httpx.Timeout(server.timeout, connect=self._connect),
-            verify=_trust(server.base_url),
-            trust_env=False,
-            transport=transport or _through_socks(server),
-            proxy=_http_proxy(server.proxy),
+            transport=transport,
         )
 
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelAnswer:

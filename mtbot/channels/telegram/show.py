@@ -30,7 +30,8 @@ from aiogram.types import (
 
 from mtbot.channels.telegram.pace import Pace
 from mtbot.channels.telegram.render import Entity, EntityType, Part, plain, render, utf16_len
-from mtbot.channels.telegram.transport import CALL_SECONDS, Transport
+from mtbot.channels.telegram.session import CALL_SECONDS
+from mtbot.channels.telegram.transport import Transport
 from mtbot.domain.errors import Ambiguous, ChannelError, ChatGone, Throttled, Unreachable
 from mtbot.domain.ids import BotName
 from mtbot.domain.record import Card, CardKind, Choice, ChoiceAction, OutboxItem, OutKind

@@ -256,7 +256,9 @@ async def test_a_process_under_another_parent_is_named(runner: Runner) -> None:
     end = await runner.run(program(client))
     started = int((await service.stdout.readline()).decode())
     (survivor,) = end.survivors
-    assert (survivor.pid, survivor.uid, survivor.argv) == (started, os.geteuid(), ("/bin/sleep", "600"))
+    assert (survivor.pid, survivor.uid) == (started, os.geteuid())
+    # a program that is just being started shows no arguments for an instant
+    assert survivor.argv in (("/bin/sleep", "600"), ("[sleep]",))
     assert survivor.start_time == int(Path(f"/proc/{started}/stat").read_text().rpartition(")")[2].split()[19])
     service.terminate()
     await service.communicate()

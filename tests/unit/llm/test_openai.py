@@ -1,9 +1,7 @@
 """What the client does by itself; what servers do is in the dialect tests."""
 
 import asyncio
-import ssl
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 import httpx
 import pytest
@@ -205,24 +203,3 @@ async def test_a_list_of_models_has_the_time_of_an_answer() -> None:
     """Also at a server that streams: only an answer that goes on may take longer."""
     with pytest.raises(ProviderError, match=r"no answer within 0\.05 s"):
         await streamed(endless(0.001), 0.05).models()
-
-
-def test_the_authorities_are_read_once_for_every_client_and_never_for_plain_http(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Each reading costs a start 16 ms and the gateway a megabyte; a client that trusts nobody can't be led to HTTPS."""
-    given: list[ssl.SSLContext] = []
-    plain = httpx.AsyncClient.__init__
-
-    def watched(client: httpx.AsyncClient, **options: Any) -> None:
-        given.append(options["verify"])
-        plain(client, **options)
-
-    monkeypatch.setattr(httpx.AsyncClient, "__init__", watched)
-    for url in ("https://one.example/v1", "HTTPS://two.example", "http://127.0.0.1:1/v1"):
-        OpenAIProvider(Server(url, ""))
-    first, second, bare = given
-    assert first is second
-    assert (first.verify_mode, first.check_hostname) == (ssl.CERT_REQUIRED, True)
-    assert first.cert_store_stats()["x509_ca"] > 50
-    assert (bare.verify_mode, bare.cert_store_stats()["x509_ca"]) == (ssl.CERT_REQUIRED, 0)

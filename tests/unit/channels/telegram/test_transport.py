@@ -2,13 +2,14 @@
 
 import asyncio
 import base64
-import ssl
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
+import httpx
 import pytest
 from aiogram.methods import GetMe, SendMessage
 
+from mtbot.channels.telegram import session
 from mtbot.channels.telegram import transport as module
 from mtbot.channels.telegram.account import announce, drop_webhook, who_am_i
 from mtbot.channels.telegram.transport import ALLOWED_UPDATES, Account, Transport
@@ -68,25 +69,6 @@ async def test_a_failed_call_says_what_kind_of_failure_it_was(
     assert (await transport.call(SEND)).message_id == telegram.chat(1001)[-1].id
 
 
-@pytest.mark.parametrize(
-    ("answer", "wanted"),
-    [
-        ('{"ok": true, "result": {"message_id": 5, "date": 1, "chat": {"id": 1, "type": "private"}}}', 5),
-        ('{"ok": true, "result": {"message_id": 5, "whatever": "a newer server says"}}', 5),
-        ('{"ok": true, "result": true}', None),
-        ('{"ok": true, "result": {"message_id": "5"}}', None),
-        ('{"ok": false, "result": {"message_id": 5}}', None),
-        ("[" * 100_000, None),
-        ("<html>", None),
-        ("5", None),
-    ],
-)
-def test_of_a_message_that_was_sent_its_id_is_read(answer: str, wanted: int | None) -> None:
-    """Whatever else stands in it; any other answer is left to aiogram."""
-    found = module._sent(answer)
-    assert (None if found is None else found.message_id) == wanted
-
-
 async def test_a_flood_limit_carries_its_seconds(telegram: TelegramSimulator, transport: Transport) -> None:
     """As the server named them."""
     telegram.fault("sendMessage", faults.too_many(7))
@@ -115,7 +97,7 @@ async def test_a_server_that_is_not_there_got_nothing(telegram: TelegramSimulato
 
 async def test_a_call_that_hangs_may_have_arrived(telegram: TelegramSimulator, monkeypatch: pytest.MonkeyPatch) -> None:
     """After its deadline nobody knows."""
-    monkeypatch.setattr(module, "CALL_SECONDS", 0.2)
+    monkeypatch.setattr(session, "CALL_SECONDS", 0.2)
     found = Transport(Account(BotName("ops"), DEFAULT_TOKEN, telegram.base_url))
     telegram.fault("getMe", faults.hang())
     with pytest.raises(Ambiguous, match="the connection broke during getMe"):
@@ -310,35 +292,43 @@ async def test_closing_waits_for_the_connections_and_for_no_clock(
     await transport.call(SEND)
     telegram.push_update(None, {"message": {"n": 1}})
     await transport.updates(None)
-    opened = [session._session for session in (transport._session, transport._polls)]
-    held = [kept for one in opened if one and one.connector for kept in one.connector._conns.values()]
-    connections = [protocol for kept in held for protocol, _ in kept]
+    opened = [one.client() for one in (transport._session, transport._polls)]
+    pools = [one._transport._pool for one in opened if isinstance(one._transport, httpx.AsyncHTTPTransport)]
+    held = [kept for pool in pools for kept in pool.connections]
 
     async def asleep(delay: float, result: object = None) -> None:
-        raise AssertionError(f"it sleeps {delay} s after {result}")
+        assert delay == 0, f"it sleeps {delay} s after {result}"
 
     with monkeypatch.context() as patch:
         patch.setattr(asyncio, "sleep", asleep)
         await transport.close()
-    assert [one.is_connected() for one in connections] == [False, False]
+    assert [one.is_closed() for one in held] == [True, True]
 
 
-def context_of(base: str, proxy: str = "") -> ssl.SSLContext:
-    """What a connection verifies with."""
-    found = Transport(Account(BotName("ops"), DEFAULT_TOKEN, base, proxy))._session._connector_init["ssl"]
-    assert isinstance(found, ssl.SSLContext)
-    return found
+async def test_a_poll_under_way_breaks_when_connections_are_renewed(
+    telegram: TelegramSimulator, transport: Transport
+) -> None:
+    """So a watchdog that renews them is not deaf until the poll's own deadline."""
+    poll = asyncio.create_task(transport.updates(None))
+    await telegram.wait_for(lambda sim: sim.bot().queue.is_polled)
+    await transport.renew()
+    with pytest.raises(Unreachable, match="the long poll broke"):
+        async with asyncio.timeout(5):
+            await poll
+    telegram.push_update(None, {"message": {"n": 1}})
+    assert len(await transport.updates(None)) == 1
 
 
-@pytest.mark.parametrize("proxy", ["", "http://127.0.0.1:9", "https://127.0.0.1:9", "socks5://127.0.0.1:9"])
-@pytest.mark.parametrize("base", ["", "https://bot-api.test", "http://127.0.0.1:9"])
-def test_every_certificate_is_verified_and_the_authorities_are_read_once(base: str, proxy: str) -> None:
-    """Where nothing speaks TLS nobody is trusted at all."""
-    found = context_of(base, proxy)
-    assert (found.verify_mode, found.check_hostname) == (ssl.CERT_REQUIRED, True)
-    plain = base.startswith("http:") and not proxy.startswith("https:")
-    assert (found.get_ca_certs() == []) == plain
-    assert (found is context_of("")) == (not plain)
+async def test_a_server_that_moved_is_not_followed(telegram: TelegramSimulator, transport: Transport) -> None:
+    """Whoever answers for it leads nobody, and the token with the call, to another."""
+    for method, failing in (
+        ("sendMessage", lambda: transport.call(SEND)),
+        ("getUpdates", lambda: transport.updates(None)),
+    ):
+        telegram.fault(method, faults.status(302, "Found"))
+        with pytest.raises(ChannelError, match="the Bot API server answered 302") as failed:
+            await failing()
+        assert (type(failed.value), failed.value.status) == (ChannelError, 302)
 
 
 async def test_what_comes_behind_the_end_opens_nothing(telegram: TelegramSimulator, transport: Transport) -> None:

@@ -1,8 +1,6 @@
-"""Everything to Telegram by a real SOCKS5 server on loopback; what goes wrong there is told without a secret."""
+"""What a session reads of an answer, and everything to Telegram by a real SOCKS5 server on loopback."""
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
@@ -10,11 +8,12 @@ from urllib.parse import urlsplit
 import pytest
 from aiogram.methods import SendMessage
 
-from mtbot.channels.telegram import transport as transport_module
+from mtbot.channels.telegram import session
 from mtbot.channels.telegram.account import who_am_i
 from mtbot.channels.telegram.transport import Account, Transport
 from mtbot.domain.errors import Unreachable
 from mtbot.domain.ids import BotName
+from mtbot.net import client as net
 from mtbot.simulator.telegram import DEFAULT_TOKEN, TelegramSimulator
 from mtbot.simulator.values import Attachment
 from tests.integration.tools.certificates import authority_and_server
@@ -133,7 +132,7 @@ async def test_a_proxy_that_says_nothing_is_given_up(
     telegram: TelegramSimulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It takes the connection and never answers."""
-    monkeypatch.setattr(transport_module, "CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr(session, "CONNECT_SECONDS", 0.1)
     async with (
         SocksProxy(to(telegram), nonsense=b"") as proxy,
         going_by(f"socks5://127.0.0.1:{proxy.port}") as transport,
@@ -159,7 +158,7 @@ async def test_tls_goes_through_the_proxy_and_proves_the_servers_name(
 ) -> None:
     """Whoever runs the proxy can neither read nor answer."""
     client, server = authority_and_server(name)
-    monkeypatch.setattr(transport_module, "_trust", lambda _base, _proxy: client)
+    monkeypatch.setattr(net, "trusted", lambda _base: client)
     body = b'{"ok": true, "result": {"id": 7, "is_bot": true, "first_name": "x", "username": "far_bot"}}'
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -194,16 +193,20 @@ async def test_polls_that_are_renewed_go_by_the_proxy_again(telegram: TelegramSi
         assert len(proxy.asked) == before + 1
 
 
-def test_without_such_a_proxy_its_library_is_not_loaded() -> None:
-    """It would cost every start time and memory."""
-    code = (
-        "import sys\n"
-        "import mtbot.channels.telegram\n"
-        "from mtbot.channels.telegram.transport import Account, Transport\n"
-        "def loaded(proxy):\n"
-        "    Transport(Account('ops', '1:x', '', proxy))\n"
-        "    return 'aiohttp_socks' in sys.modules\n"
-        "print(loaded(''), loaded('http://127.0.0.1:9'), loaded('socks5://127.0.0.1:9'))\n"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout == "False False True\n"
+@pytest.mark.parametrize(
+    ("answer", "wanted"),
+    [
+        ('{"ok": true, "result": {"message_id": 5, "date": 1, "chat": {"id": 1, "type": "private"}}}', 5),
+        ('{"ok": true, "result": {"message_id": 5, "whatever": "a newer server says"}}', 5),
+        ('{"ok": true, "result": true}', None),
+        ('{"ok": true, "result": {"message_id": "5"}}', None),
+        ('{"ok": false, "result": {"message_id": 5}}', None),
+        ("[" * 100_000, None),
+        ("<html>", None),
+        ("5", None),
+    ],
+)
+def test_of_a_message_that_was_sent_its_id_is_read(answer: str, wanted: int | None) -> None:
+    """Whatever else stands in it; any other answer is left to aiogram."""
+    found = session._sent(answer)
+    assert (None if found is None else found.message_id) == wanted

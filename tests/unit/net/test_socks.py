@@ -12,9 +12,11 @@ import pytest
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import ModelRequest
 from mtbot.domain.turn import Message, Role
-from mtbot.llm import http, socks
+from mtbot.llm import http
 from mtbot.llm.http import Server
 from mtbot.llm.openai import OpenAIProvider
+from mtbot.net import client as net
+from mtbot.net import socks
 from mtbot.simulator.model import ModelSimulator
 from mtbot.simulator.script import say
 from tests.integration.tools.certificates import authority_and_server
@@ -157,7 +159,7 @@ async def test_tls_goes_through_the_proxy_and_proves_the_servers_name(
 ) -> None:
     """Whoever runs the proxy can neither read nor answer."""
     trusted, server = authority_and_server(name)
-    monkeypatch.setattr(http, "_trust", lambda _base: trusted)
+    monkeypatch.setattr(net, "trusted", lambda _base: trusted)
     body = b'{"object": "list", "data": [{"id": "far-model"}]}'
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -218,7 +220,7 @@ def test_without_such_a_proxy_nothing_of_it_is_loaded() -> None:
         "from mtbot.llm.openai import OpenAIProvider\n"
         "def loaded(proxy):\n"
         "    OpenAIProvider(Server('http://model.invalid', '', proxy=proxy))\n"
-        "    return 'mtbot.llm.socks' in sys.modules\n"
+        "    return 'mtbot.net.socks' in sys.modules\n"
         "print(loaded(''), loaded('http://127.0.0.1:9'), loaded('socks5://127.0.0.1:9'))\n"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Connections to a model server through a SOCKS5 proxy (RFC 1928, 1929). Imported only where one is configured.
+"""Connections to a server through a SOCKS5 proxy (RFC 1928, 1929). Imported only where one is configured.
 
 The proxy looks the server's name up. httpx has a way through such a proxy that waits without end for one that says
 nothing, leaves connections open and raises errors that are not its own; the agreement itself is short.
@@ -32,13 +32,13 @@ _WHY: Final = {
 
 
 class SocksTransport(httpx.AsyncHTTPTransport):
-    """httpx's own transport over connections that a ``SocksDialer`` makes."""
+    """httpx's own transport over connections that a ``SocksDialer`` makes, kept for so many seconds."""
 
-    def __init__(self, proxy: str, context: ssl.SSLContext) -> None:
+    def __init__(self, proxy: str, context: ssl.SSLContext, kept: float) -> None:
         super().__init__(verify=context, trust_env=False)
         # it closes the connections of this pool and tells its errors as httpx's, as it would those of its own
         self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=context, keepalive_expiry=5.0, network_backend=SocksDialer(proxy)
+            ssl_context=context, keepalive_expiry=kept, network_backend=SocksDialer(proxy)
         )
 
 
