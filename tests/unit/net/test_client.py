@@ -1,14 +1,25 @@
 """One client for every server: whom it trusts, what it takes from the environment, how a failure is put."""
 
 import ssl
+import sys
+from collections.abc import AsyncIterator
+from importlib.abc import MetaPathFinder
 
 import httpcore
 import httpx
 import pytest
 
 from mtbot.net.client import not_sent, open_client, trusted
+from mtbot.simulator.model import ModelSimulator
 
 TIMES = httpx.Timeout(5.0)
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ModelSimulator]:
+    """A server that can be asked."""
+    async with ModelSimulator(()) as server:
+        yield server
 
 
 def pool_context(client: httpx.AsyncClient, url: str) -> ssl.SSLContext:
@@ -73,3 +84,18 @@ def test_what_was_certainly_not_sent_is_told_in_words_without_an_address(
 ) -> None:
     """Whatever else failed may have arrived."""
     assert not_sent(error, proxy) == said
+
+
+async def test_a_request_looks_for_no_module(model: ModelSimulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is missing would be looked for on the whole path again, at every lock of every request."""
+    sought: list[str] = []
+
+    class Watching(MetaPathFinder):
+        def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+            sought.append(fullname)
+
+    async with open_client(model.base_url, timeout=TIMES) as client:
+        assert (await client.get("models")).status_code == 200
+        monkeypatch.setattr(sys, "meta_path", [Watching(), *sys.meta_path])
+        assert (await client.get("models")).status_code == 200
+    assert sought == []
