@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import ModuleType, SimpleNamespace
 
-from mtbot.channels.telegram.packages import LATE_PACKAGES, LatePackage, named_by
+from mtbot.channels.telegram.packages import LATE_PACKAGES, LatePackage, Wrapper, named_by
 
 __all__ = ["EAGER_VARIABLE", "hold_back_building"]
 
@@ -70,22 +70,14 @@ class _BaseFinder(importlib.abc.MetaPathFinder):
         return spec
 
 
-class _BaseLoader(importlib.abc.Loader):
-    """Loads as the ordinary loader does, then prepares the base classes."""
+class _BaseLoader(Wrapper):
+    """Runs a module as the ordinary loader does, then prepares its base classes."""
 
-    def __init__(self, ordinary: importlib.abc.Loader, builder: _LateBuilder) -> None:
-        self._ordinary = ordinary
+    def __init__(self, ordinary: importlib.machinery.SourceFileLoader, builder: _LateBuilder) -> None:
+        super().__init__(ordinary)
         self._builder = builder
 
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        """Left to the ordinary loader."""
-        return self._ordinary.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Runs the module; its base classes leave it prepared."""
-        if module.__spec__ is not None:
-            module.__spec__.loader = self._ordinary  # tracebacks and resource readers ask it, not this wrapper
-        module.__loader__ = self._ordinary
+    def _fill(self, module: ModuleType) -> None:
         self._run(module)
         if not _pydantic_builds_late():
             return

@@ -11,6 +11,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from inspect import get_annotations
 from types import ModuleType
@@ -45,22 +46,36 @@ def names_in(source: str) -> Mapping[str, str]:
     return found
 
 
-class LatePackage(importlib.abc.Loader):
-    """Loads a package without running its source, as long as ``trusted`` says that models can be built late."""
+class Wrapper(importlib.abc.Loader):
+    """Stands before the ordinary loader of a module, to change how it is filled, and for nothing else."""
 
-    def __init__(self, ordinary: importlib.machinery.SourceFileLoader, trusted: Callable[[], bool]) -> None:
+    def __init__(self, ordinary: importlib.machinery.SourceFileLoader) -> None:
         self._ordinary = ordinary
-        self._trusted = trusted
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
         """Left to the ordinary loader."""
         return self._ordinary.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Leaves the package with nothing but a way to get each name."""
+        """Fills the module, which names its ordinary loader by then: tracebacks and readers of resources ask that one."""
         if module.__spec__ is not None:
-            module.__spec__.loader = self._ordinary  # what reads a module's source asks it, not this wrapper
+            module.__spec__.loader = self._ordinary
         module.__loader__ = self._ordinary
+        self._fill(module)
+
+    @abstractmethod
+    def _fill(self, module: ModuleType) -> None:
+        """Run its source, or not."""
+
+
+class LatePackage(Wrapper):
+    """Leaves a package with nothing but a way to get each name, as long as ``trusted`` says that models can be built late."""
+
+    def __init__(self, ordinary: importlib.machinery.SourceFileLoader, trusted: Callable[[], bool]) -> None:
+        super().__init__(ordinary)
+        self._trusted = trusted
+
+    def _fill(self, module: ModuleType) -> None:
         written_out = module.__name__ in _WRITTEN_OUT
         names = names_in(self._ordinary.get_source(module.__name__) or "") if written_out else {}
         if not self._trusted() or (written_out and len(names) < _FEWEST):
