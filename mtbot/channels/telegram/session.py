@@ -8,6 +8,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import httpx
 from aiogram.client.session.base import BaseSession
@@ -34,6 +35,8 @@ class Session(BaseSession):
 
     def __init__(self, api: TelegramAPIServer, proxy: str) -> None:
         super().__init__(api=api, timeout=CALL_SECONDS)
+        place = urlsplit(api.base)
+        self._server = f"{place.scheme}://{place.netloc}"
         self._proxy = proxy
         self._client: httpx.AsyncClient | None = None
         self.over = False
@@ -44,8 +47,9 @@ class Session(BaseSession):
         if self.over:
             raise Unreachable("the connection is closed")
         if self._client is None:
-            silent = httpx.Timeout(None, connect=CONNECT_SECONDS)  # what a whole exchange may take is its caller's
-            self._client = open_client(self.api.base, self._proxy, timeout=silent)
+            # how long a server may be silent, and what a whole exchange may take, is its caller's
+            times = httpx.Timeout(None, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS)
+            self._client = open_client(self._server, self._proxy, timeout=times)
         return self._client
 
     async def close(self) -> None:
