@@ -107,7 +107,7 @@ class ProviderSettings(Section):
     stream: Flag = key(
         default=True,
         says="Whether an answer is streamed where a draft shows it while it is written; other answers never are. A model "
-        "whose stream breaks off is asked for whole answers by itself. Without effect for anthropic.",
+        "whose stream breaks off is asked for whole answers by itself.",
     )
     max_retries: Annotated[int, whole(0, 10)] = key(3, says="How often a failed request is sent again.")
     prices: Mapping[Word, PriceSettings] = key({}, says="Prices by model, in budgets.currency; see budgets.")

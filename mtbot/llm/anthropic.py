@@ -7,12 +7,14 @@ a user message, all those of one answer in one message, a call's arguments are a
 import json
 import re
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import Finish, ModelAnswer, ModelRequest, OnText
 from mtbot.domain.turn import Message, Role, ToolCall, Usage
-from mtbot.llm.dialect import check_error, make_call, sent_name, token_count
-from mtbot.llm.http import HttpProvider, read_json, whole
+from mtbot.llm.dialect import check_error, check_number, make_call, sent_name, token_count
+from mtbot.llm.stream import read_event
+from mtbot.llm.streaming import STREAM, Assembling, StreamingProvider
 
 VERSION = "2023-06-01"
 MAX_TOKENS = 8192
@@ -27,15 +29,23 @@ _FINISH = {
 _NO_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
-class AnthropicProvider(HttpProvider):
-    """Completes requests against one server that speaks the Messages API. Nobody sees an answer before it is whole."""
+class AnthropicProvider(StreamingProvider):
+    """Completes requests against one server that speaks the Messages API."""
 
-    async def _once(self, request: ModelRequest, on_text: OnText | None) -> ModelAnswer:
-        del on_text
-        body = self._pruned(request, messages_body(request))
-        step = f"call{next(self._steps)}"
-        async with self._exchange("POST", "messages", body) as response:
-            return read_message(read_json(await whole(response)), step)
+    path: ClassVar[str] = "messages"
+    streaming: ClassVar[Mapping[str, object]] = {STREAM: True}
+
+    def body_of(self, request: ModelRequest) -> dict[str, object]:
+        """As `messages_body` says."""
+        return messages_body(request)
+
+    def read(self, body: object, step: str) -> ModelAnswer:
+        """As `read_message` says."""
+        return read_message(body, step)
+
+    def assembler(self, step: str, on_text: OnText) -> Assembling:
+        """One for blocks."""
+        return BlockAssembler(step, on_text)
 
     def _signed(self, key: str) -> Mapping[str, str]:
         return {"x-api-key": key}
@@ -44,8 +54,8 @@ class AnthropicProvider(HttpProvider):
         return {"anthropic-version": VERSION}
 
     def _optional(self, request: ModelRequest, on_text: OnText | None) -> Mapping[str, bool]:
-        del on_text
-        return {"temperature": request.temperature is not None}
+        streamed = on_text is not None and self._streams(request)
+        return {"temperature": request.temperature is not None, STREAM: streamed}
 
 
 def messages_body(request: ModelRequest) -> dict[str, object]:
@@ -119,21 +129,35 @@ def read_message(body: object, step: str) -> ModelAnswer:
     blocks = body.get("content")
     if not isinstance(blocks, Sequence) or isinstance(blocks, str):
         raise ProviderError(ProviderKind.GARBLED, "the answer has no content")
-    calls: list[ToolCall] = []
-    texts: list[str] = []
+    texts, calls = [], _Calls(step)
     for block in blocks:
         if not isinstance(block, Mapping):
             continue
         if block.get("type") == "text" and isinstance(block.get("text"), str):
             texts.append(block["text"])
         elif block.get("type") == "tool_use":
-            arguments = json.dumps(block.get("input", {}))
-            calls.append(make_call(block.get("id"), block.get("name"), arguments, [call.id for call in calls], step))
-    reason = body.get("stop_reason")
+            calls.add(block, json.dumps(block.get("input", {})))
+    return _answer("".join(texts), calls.made, body.get("stop_reason"), body.get("usage"))
+
+
+class _Calls:
+    """The calls of one answer, each with an id that is unique in it."""
+
+    def __init__(self, step: str) -> None:
+        self._step = step
+        self.made: list[ToolCall] = []
+
+    def add(self, block: Mapping[str, object], arguments: str) -> None:
+        """One more. ProviderError if there are too many."""
+        taken = [call.id for call in self.made]
+        self.made.append(make_call(block.get("id"), block.get("name"), arguments, taken, self._step))
+
+
+def _answer(text: str, calls: Sequence[ToolCall], reason: object, usage: object) -> ModelAnswer:
     finish = _FINISH.get(reason, Finish.STOP) if isinstance(reason, str) else Finish.STOP
     if finish is Finish.STOP and calls:
         finish = Finish.TOOL_CALLS
-    return ModelAnswer("".join(texts), tuple(calls), finish, _usage(body.get("usage")))
+    return ModelAnswer(text, tuple(calls), finish, _usage(usage))
 
 
 def _usage(usage: object) -> Usage:
@@ -143,3 +167,96 @@ def _usage(usage: object) -> Usage:
 
     sent = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return Usage(sum(token_count(usage, name) for name in sent), token_count(usage, "output_tokens"))
+
+
+class BlockAssembler:
+    """Takes the events of one streamed message. ``on_text`` is given its text so far (OnText), which calls take back.
+
+    Blocks are told apart by their index. What only the model is to read, such as its thoughts, is passed over.
+    """
+
+    def __init__(self, step: str, on_text: OnText | None = None) -> None:
+        self._step = step
+        self._on_text = on_text
+        self._blocks: dict[int, Mapping[str, object]] = {}
+        self._written: dict[int, list[str]] = {}
+        self._text = ""
+        self._reason: object = None
+        self._usage: dict[str, object] = {}
+        self.done = False
+        """Whether the server said that nothing more is to come."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the model is done, so that nothing of the answer is still to come."""
+        return self._reason is not None or self.done
+
+    def add(self, data: str) -> None:
+        """Take one event. ProviderError if it is an error or cannot be read."""
+        event = read_event(data)
+        match event.get("type"):
+            case "message_start":
+                self._count(_part(event, "message").get("usage"))
+            case "content_block_start":
+                self._begin(event.get("index"), _part(event, "content_block"))
+            case "content_block_delta":
+                self._go_on(event.get("index"), _part(event, "delta"))
+            case "message_delta":
+                self._reason = _part(event, "delta").get("stop_reason") or self._reason
+                self._count(event.get("usage"))
+            case "message_stop":
+                self.done = True
+
+    def _count(self, usage: object) -> None:
+        """Counts are those of the whole message so far, each in the last event that names it."""
+        if isinstance(usage, Mapping):
+            self._usage |= {name: value for name, value in usage.items() if value is not None}
+
+    def _begin(self, index: object, block: Mapping[str, object]) -> None:
+        if not isinstance(index, int) or index in self._blocks:
+            raise ProviderError(ProviderKind.GARBLED, "a block of the answer has no place of its own")
+        check_number(len(self._blocks))
+        self._blocks[index] = block
+        self._written[index] = []
+        if block.get("type") == "tool_use":
+            self._see()
+        elif block.get("type") == "text":
+            self._write(index, block.get("text"))
+
+    def _go_on(self, index: object, delta: Mapping[str, object]) -> None:
+        if not isinstance(index, int) or index not in self._blocks:
+            raise ProviderError(ProviderKind.GARBLED, "a piece of the answer belongs to no block")
+        self._write(index, delta.get({"text": "text", "tool_use": "partial_json"}.get(self._type(index), "")))
+
+    def _write(self, index: int, piece: object) -> None:
+        if not isinstance(piece, str) or not piece:
+            return
+        self._written[index].append(piece)
+        if self._type(index) == "text":
+            self._text += piece
+            self._see()
+
+    def _type(self, index: int) -> str:
+        return str(self._blocks[index].get("type"))
+
+    def _see(self) -> None:
+        if self._on_text is not None:
+            calls = any(block.get("type") == "tool_use" for block in self._blocks.values())
+            self._on_text("" if calls else self._text)
+
+    def finished(self) -> ModelAnswer:
+        """The whole answer. ProviderError if the stream ended before the model was done."""
+        if not self.whole:
+            raise ProviderError(ProviderKind.NETWORK, "the answer broke off in the middle")
+        calls = _Calls(self._step)
+        for index, block in sorted(self._blocks.items()):
+            if block.get("type") == "tool_use":
+                calls.add(block, "".join(self._written[index]) or json.dumps(block.get("input") or {}))
+        return _answer(self._text, calls.made, self._reason, self._usage)
+
+
+def _part(event: Mapping[str, object], name: str) -> Mapping[str, object]:
+    part = event.get(name)
+    if not isinstance(part, Mapping):
+        raise ProviderError(ProviderKind.GARBLED, f"an event of the answer has no {name}")
+    return part

@@ -1,102 +1,36 @@
 """The client for every server that speaks chat completions."""
 
-import asyncio
 from collections.abc import Mapping
+from typing import ClassVar
 
-import httpx
-
-from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import ModelAnswer, ModelRequest, OnText
 from mtbot.llm.dialect import read_answer, request_body
-from mtbot.llm.http import STREAM_TIMEOUTS, HttpProvider, Server, capped, read_json, whole
-from mtbot.llm.stream import Assembler, events
+from mtbot.llm.http import Server
+from mtbot.llm.stream import Assembler
+from mtbot.llm.streaming import STREAM, Assembling, StreamingProvider
 
 __all__ = ["OpenAIProvider", "Server"]
 
-COUNT_SECONDS = 5.0
-"""How long the count of tokens is waited for once the model is done."""
-
-END_SECONDS = 0.5
-"""How long the end of a stream is waited for once the server said that it is done, so that its connection can be kept."""
-
-WHOLE_SECONDS = 3600.0
-"""How long a model whose stream broke is asked for whole answers: some servers break each, and any line breaks sometimes."""
-
-_STREAM = "stream"
-_BROKEN = frozenset({ProviderKind.NETWORK, ProviderKind.GARBLED})
+_COUNTED = "stream_options"
 
 
-class OpenAIProvider(HttpProvider):
-    """Completes requests against one server.
+class OpenAIProvider(StreamingProvider):
+    """Completes requests against one server."""
 
-    An answer is streamed where the server is to stream and somebody sees it grow. A stream that breaks off or cannot be
-    read is followed by a request for the whole answer; where that comes, it is what the model is asked for in the next hour.
-    """
+    path: ClassVar[str] = "chat/completions"
+    streaming: ClassVar[Mapping[str, object]] = {STREAM: True, _COUNTED: {"include_usage": True}}
 
-    async def _once(self, request: ModelRequest, on_text: OnText | None) -> ModelAnswer:
-        step = f"call{next(self._steps)}"
-        if on_text is None or not self._streams(request):
-            return await self._whole(request, step)
-        answer = await self._streamed(request, step, on_text)
-        if answer is None:
-            on_text("")
-            answer = await self._after_a_broken_stream(request, step)
-            self._whole_until[request.model] = self._monotonic() + WHOLE_SECONDS
-        return answer
+    def body_of(self, request: ModelRequest) -> dict[str, object]:
+        """As `request_body` says."""
+        return request_body(request)
 
-    async def _after_a_broken_stream(self, request: ModelRequest, step: str) -> ModelAnswer:
-        """The whole answer; asked for twice where a server also closes the connection that its stream came by."""
-        try:
-            return await self._whole(request, step)
-        except ProviderError as error:
-            if error.kind is not ProviderKind.NETWORK:
-                raise
-        return await self._whole(request, step)
+    def read(self, body: object, step: str) -> ModelAnswer:
+        """As `read_answer` says."""
+        return read_answer(body, step)
 
-    def _streams(self, request: ModelRequest) -> bool:
-        if not self._server.stream or (request.model, _STREAM) in self._refused:
-            return False
-        return self._monotonic() >= self._whole_until.get(request.model, float("-inf"))
-
-    async def _whole(self, request: ModelRequest, step: str) -> ModelAnswer:
-        body = self._pruned(request, request_body(request))
-        async with self._exchange("POST", "chat/completions", body) as response:
-            return read_answer(read_json(await whole(response)), step)
-
-    async def _streamed(self, request: ModelRequest, step: str, on_text: OnText) -> ModelAnswer | None:
-        """The answer; None if the server began to send it and it did not come to its end."""
-        streaming = {_STREAM: True, "stream_options": {"include_usage": True}}
-        body = self._pruned(request, request_body(request) | streaming)
-        begun = False
-        try:
-            async with self._exchange("POST", "chat/completions", body, STREAM_TIMEOUTS) as response:
-                if "event-stream" not in response.headers.get("content-type", ""):
-                    return read_answer(read_json(await whole(response)), step)
-                begun = True
-                return await self._assembled(response, Assembler(step, on_text))
-        except ProviderError as error:
-            if begun and error.kind in _BROKEN:
-                return None
-            raise
-
-    async def _assembled(self, response: httpx.Response, assembler: Assembler) -> ModelAnswer:
-        """Read a stream to its end. A comment is no sign of life: TimeoutError after a time-out without an event."""
-        now = asyncio.get_running_loop().time
-        try:
-            async with asyncio.timeout(self._server.timeout) as silence:
-                async for data in events(capped(response)):
-                    assembler.add(data)
-                    silence.reschedule(now() + self._patience(assembler))
-        except TimeoutError:
-            if not assembler.whole:
-                raise
-        return assembler.finished()
-
-    def _patience(self, assembler: Assembler) -> float:
-        """Seconds for which the next event may be waited for."""
-        if assembler.done:
-            return END_SECONDS
-        return COUNT_SECONDS if assembler.whole else self._server.timeout
+    def assembler(self, step: str, on_text: OnText) -> Assembling:
+        """One for chunks of chat completions."""
+        return Assembler(step, on_text)
 
     def _signed(self, key: str) -> Mapping[str, str]:
         return {"Authorization": f"Bearer {key}"}
@@ -105,7 +39,7 @@ class OpenAIProvider(HttpProvider):
         streamed = on_text is not None and self._streams(request)
         return {
             "temperature": request.temperature is not None,
-            "stream_options": streamed,
-            _STREAM: streamed,
+            _COUNTED: streamed,
+            STREAM: streamed,
             "tool_choice": bool(request.tools),
         }

@@ -62,6 +62,18 @@ async def _lines(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield bytes(buffer).removesuffix(b"\r")
 
 
+def read_event(data: str) -> Mapping[str, object]:
+    """The object that an event holds. ProviderError if it holds none, or an error."""
+    try:
+        event = json.loads(data)
+    except (ValueError, RecursionError) as fault:
+        raise ProviderError(ProviderKind.GARBLED, "an event of the answer is no JSON") from fault
+    if not isinstance(event, Mapping):
+        raise ProviderError(ProviderKind.GARBLED, "an event of the answer is no object")
+    check_error(event)
+    return event
+
+
 @dataclass(slots=True)
 class _Piecework:
     """A call while its pieces come in."""
@@ -153,13 +165,7 @@ class Assembler:
         if data.strip() == _DONE:
             self.done = True
             return
-        try:
-            chunk = json.loads(data)
-        except (ValueError, RecursionError) as fault:
-            raise ProviderError(ProviderKind.GARBLED, "an event of the answer is no JSON") from fault
-        if not isinstance(chunk, Mapping):
-            raise ProviderError(ProviderKind.GARBLED, "an event of the answer is no object")
-        check_error(chunk)
+        chunk = read_event(data)
         if chunk.get("usage"):
             self._usage = read_usage(chunk["usage"])
         choices = chunk.get("choices")

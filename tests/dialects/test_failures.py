@@ -10,7 +10,7 @@ from mtbot.domain.call import Risk, ToolDefault, ToolSpec
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import ModelRequest
 from mtbot.domain.turn import Message, Role
-from mtbot.llm import openai
+from mtbot.llm import streaming
 from mtbot.llm.openai import OpenAIProvider, Server
 from mtbot.simulator import script
 from mtbot.simulator.dialects import OPENROUTER, Dialect
@@ -339,8 +339,8 @@ class TestStreamed:
         self, connect: Connect, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The model was done: its answer counts, and nobody waits for the connection."""
-        monkeypatch.setattr(openai, "COUNT_SECONDS", 0.01)
-        monkeypatch.setattr(openai, "END_SECONDS", 0.01)
+        monkeypatch.setattr(streaming, "COUNT_SECONDS", 0.01)
+        monkeypatch.setattr(streaming, "END_SECONDS", 0.01)
         for events in (4, 99):
             line = await connect(broken_off(say("one two three"), events, Break.HANG))
             answer = await line.provider.complete(ASK)

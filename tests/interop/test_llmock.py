@@ -40,6 +40,7 @@ KINDS = (
     Kind("openai", OpenAIProvider, "/v1"),
     Kind("openai-streamed", OpenAIProvider, "/v1", stream=True),
     Kind("anthropic", AnthropicProvider, "/anthropic/v1"),
+    Kind("anthropic-streamed", AnthropicProvider, "/anthropic/v1", stream=True),
 )
 
 
@@ -146,10 +147,10 @@ async def test_an_answer_that_does_not_come_is_not_waited_for_for_ever(mock: Moc
     assert caught.value.kind is ProviderKind.TIMEOUT
 
 
-@pytest.fixture
-async def streamed(address: str) -> AsyncIterator[Mock]:
-    """A mock with the client that reads streams."""
-    found = Mock(KINDS[1], address)
+@pytest.fixture(params=[kind for kind in KINDS if kind.stream], ids=lambda kind: kind.name)
+async def streamed(request: pytest.FixtureRequest, address: str) -> AsyncIterator[Mock]:
+    """A mock with a client that reads streams."""
+    found = Mock(request.param, address)
     await found.forget()
     yield found
     await found.close()
