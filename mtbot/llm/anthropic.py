@@ -248,6 +248,10 @@ class BlockAssembler:
         """The whole answer. ProviderError if the stream ended before the model was done."""
         if not self.whole:
             raise ProviderError(ProviderKind.NETWORK, "the answer broke off in the middle")
+        return self.so_far()
+
+    def so_far(self) -> ModelAnswer:
+        """What has come of the answer, whole or not."""
         calls = _Calls(self._step)
         for index, block in sorted(self._blocks.items()):
             if block.get("type") == "tool_use":

@@ -22,10 +22,21 @@ class Metered:
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelAnswer:
         """As the provider does."""
         answer = await self._provider.complete(request, on_text)
-        usage = answer.usage if answer.usage.tokens else estimate(request, answer)
+        usage = took(request, answer)
         if self._price is not None:
             usage = replace(usage, cost=self._price.of(usage))
         return replace(answer, usage=usage)
+
+
+def took(request: ModelRequest, answer: ModelAnswer) -> Usage:
+    """What an answer took."""
+    return answer.usage if answer.usage.tokens else estimate(request, answer)
+
+
+def lost(request: ModelRequest, beginning: ModelAnswer) -> Usage:
+    """What an answer took that broke off: by then a server has counted what was sent, and of what it said a part at most."""
+    counted, guess = beginning.usage, estimate(request, beginning)
+    return replace(counted, prompt=counted.prompt or guess.prompt, completion=max(counted.completion, guess.completion))
 
 
 def estimate(request: ModelRequest, answer: ModelAnswer) -> Usage:

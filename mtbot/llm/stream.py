@@ -7,10 +7,10 @@ nobody proposed. A stream that ends before the model was done is an error, never
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mtbot.domain.errors import ProviderError, ProviderKind
-from mtbot.domain.model import ModelAnswer, OnText
+from mtbot.domain.model import Finish, ModelAnswer, OnText
 from mtbot.domain.turn import ToolCall, Usage
 from mtbot.llm.dialect import (
     LONGEST_THINKING,
@@ -215,9 +215,13 @@ class Assembler:
         """The whole answer. ProviderError if the stream ended before the model was done."""
         if not self.whole:
             raise ProviderError(ProviderKind.NETWORK, "the answer broke off in the middle")
+        answer = self.so_far()
+        return replace(answer, finish=read_finish(self._finish, answer.calls))
+
+    def so_far(self) -> ModelAnswer:
+        """What has come of the answer, whole or not."""
         calls = self._calls.finished(self._step)
-        finish = read_finish(self._finish, calls)
-        return ModelAnswer(without_thoughts(self._text), calls, finish, self._usage, self._refusal)
+        return ModelAnswer(without_thoughts(self._text), calls, Finish.STOP, self._usage, self._refusal)
 
 
 def _text(value: object) -> str:

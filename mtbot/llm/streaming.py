@@ -7,6 +7,7 @@ read is followed by a request for the whole answer; where that comes, it is what
 import asyncio
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar, Protocol
 
 import httpx
@@ -14,6 +15,7 @@ import httpx
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import ModelAnswer, ModelRequest, OnText
 from mtbot.llm.http import STREAM_TIMEOUTS, HttpProvider, capped, read_json, whole
+from mtbot.llm.metering import lost, took
 from mtbot.llm.stream import events
 
 COUNT_SECONDS = 5.0
@@ -45,6 +47,9 @@ class Assembling(Protocol):
     def add(self, data: str) -> None:
         """Take one event. ProviderError if it is an error or cannot be read."""
 
+    def so_far(self) -> ModelAnswer:
+        """What has come of the answer, whole or not."""
+
     def finished(self) -> ModelAnswer:
         """The whole answer. ProviderError if the stream ended before the model was done."""
 
@@ -74,11 +79,14 @@ class StreamingProvider(HttpProvider):
         step = f"call{next(self._steps)}"
         if on_text is None or not self._streams(request):
             return await self._whole(request, step)
-        answer = await self._streamed(request, step, on_text)
+        assembler = self.assembler(step, on_text)
+        answer = await self._streamed(request, step, assembler)
         if answer is None:
             on_text("")
             answer = await self._after_a_broken_stream(request, step)
             self._whole_until[request.model] = self._monotonic() + WHOLE_SECONDS
+            # what broke was paid for all the same
+            answer = replace(answer, usage=took(request, answer) + lost(request, assembler.so_far()))
         return answer
 
     async def _after_a_broken_stream(self, request: ModelRequest, step: str) -> ModelAnswer:
@@ -100,7 +108,7 @@ class StreamingProvider(HttpProvider):
         async with self._exchange("POST", self.path, body) as response:
             return self.read(read_json(await whole(response)), step)
 
-    async def _streamed(self, request: ModelRequest, step: str, on_text: OnText) -> ModelAnswer | None:
+    async def _streamed(self, request: ModelRequest, step: str, assembler: Assembling) -> ModelAnswer | None:
         """The answer; None if the server began to send it and it did not come to its end."""
         body = self._pruned(request, {**self.body_of(request), **self.streaming})
         begun = False
@@ -109,7 +117,7 @@ class StreamingProvider(HttpProvider):
                 if "event-stream" not in response.headers.get("content-type", ""):
                     return self.read(read_json(await whole(response)), step)
                 begun = True
-                return await self._assembled(response, self.assembler(step, on_text))
+                return await self._assembled(response, assembler)
         except ProviderError as error:
             if begun and error.kind in _BROKEN:
                 return None

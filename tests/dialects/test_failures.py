@@ -302,6 +302,16 @@ class TestStreamed:
         streamed = [request.body.get("stream") for request in line.server.requests]
         assert streamed == [True, None, None, True, None]
 
+    async def test_what_broke_off_is_counted_too(self, connect: Connect) -> None:
+        """Or a cap would never be reached at a server that breaks each stream. An estimate, because no count had come."""
+        long = replace(ASK, messages=(Message(Role.USER, "x" * 4000),))
+        line = await connect(broken_off(say("four" * 10), 4, Break.END), say("whole"))
+        plain = (await (await connect(say("whole"))).provider.complete(long)).usage
+        both = (await line.provider.complete(long)).usage
+        assert (plain.prompt, plain.completion) == (100, 20)
+        assert both.prompt == 1100
+        assert 20 < both.completion <= 20 + 10
+
     async def test_a_server_that_cannot_answer_at_all_is_asked_to_stream_again(self, connect: Connect) -> None:
         """Then it was not the stream that was at fault."""
         for faults in ((script.REFUSE, script.REFUSE), (script.server_error(),)):

@@ -345,3 +345,19 @@ async def test_an_answer_is_streamed_where_somebody_sees_it_grow() -> None:
     assert [body.get("stream") for body in bodies] == [True, None, True, None, None]
     assert {**bodies[1], "stream": True} == bodies[0]
     assert seen[0] == "It runs."
+
+
+async def test_of_a_stream_that_broke_off_what_was_counted_counts() -> None:
+    """What was sent is known from its beginning on."""
+    first = "".join(f"data: {one}\n\n" for one in (START, TEXT, said("y" * 40)))
+    answers = [httpx.Response(200, headers={"content-type": "text/event-stream"}, text=first)]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        del request
+        usage = {"input_tokens": 30, "output_tokens": 3}
+        return answers.pop() if answers else httpx.Response(200, json={**GOOD, "usage": usage})
+
+    server = Server("http://model.test/v1", "", 5.0, 0, stream=True)
+    client = AnthropicProvider(server, transport=httpx.MockTransport(answer))
+    found = await client.complete(ASK, lambda _text: None)
+    assert (found.text, found.usage) == ("hi", Usage(30 + 25, 3 + 10))

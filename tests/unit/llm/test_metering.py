@@ -8,7 +8,7 @@ from mtbot.domain.model import Finish, ModelAnswer, ModelRequest, OnText
 from mtbot.domain.spending import Price
 from mtbot.domain.turn import Message, Role, ToolCall, Usage
 from mtbot.llm.dialect import read_usage
-from mtbot.llm.metering import Metered
+from mtbot.llm.metering import Metered, lost
 
 TOOL = ToolSpec("exec", "Run.", {"type": "object"}, Risk.EXEC, ToolDefault.ASK)
 ASK = ModelRequest("m", (Message(Role.USER, "x" * 400),))
@@ -62,3 +62,17 @@ async def test_what_nobody_counted_is_estimated() -> None:
 def test_a_reported_cost_is_read_if_it_is_one(reported: object, cost: int) -> None:
     """Millionths; nonsense is nothing."""
     assert read_usage({"prompt_tokens": 1, "completion_tokens": 2, "cost": reported}) == Usage(1, 2, cost)
+
+
+@pytest.mark.parametrize(
+    ("counted", "in_all"),
+    [
+        (Usage(), Usage(100, 10)),
+        (Usage(120, 1), Usage(120, 10)),
+        (Usage(120, 30, 7), Usage(120, 30, 7)),
+        (Usage(0, 5), Usage(100, 10)),
+    ],
+)
+def test_what_broke_off_is_counted_as_far_as_it_can_be_seen(counted: Usage, in_all: Usage) -> None:
+    """A server says at the beginning what was sent, and at the end what it said."""
+    assert lost(ASK, ModelAnswer("y" * 40, (), Finish.STOP, counted)) == in_all
