@@ -343,6 +343,22 @@ async def test_a_silence_is_told_once_and_its_connections_are_made_anew(
     assert out.count("poll.heard_again") == 1
 
 
+async def test_a_server_that_never_waits_is_not_asked_without_a_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Something between here and Telegram answers each poll at once with nothing new: one line, and a pause."""
+    monkeypatch.setattr(transport, "POLL_SECONDS", 0)
+    monkeypatch.setattr(poll, "FIRST_PAUSE", 0.02)
+    async with open_stage(tmp_path) as stage:
+        await stage.telegram.wait_for(lambda sim: len(sim.calls("getUpdates")) > 3, 10)
+        await answers(stage)
+        monkeypatch.setattr(poll, "FIRST_PAUSE", 3600.0)
+        before = len(stage.telegram.calls("getUpdates"))
+        assert (await stage.cli("senders")).status == 0  # a second of another process's time
+        assert len(stage.telegram.calls("getUpdates")) <= before + 3
+    assert "poll.answered_at_once" in capsys.readouterr().out
+
+
 async def test_a_loop_that_is_stuck_ends_the_gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever started it starts it again; a gateway that hears nothing must not look alive."""
     async with open_stage(tmp_path) as stage:

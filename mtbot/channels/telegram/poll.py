@@ -29,6 +29,9 @@ from mtbot.domain.turn import Address, Inbound, InboundKind
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 CONFLICT_PAUSE = 5.0
+QUICK_SECONDS = 1.0
+"""A poll that brings nothing new takes longer than this, unless something between here and Telegram answers in its place."""
+
 WATCH_SECONDS = 10.0
 """How often somebody looks whether the loop is well."""
 
@@ -81,6 +84,7 @@ class Poller:
         self._past: set[asyncio.Task[None]] = set()
         self._ahead: set[Digest] = set()
         self._conflict_told = self._silence_told = False
+        self._idle = 0
         self._watchdog = Watchdog(time.monotonic)
         self.last_success_ms: int | None = None
         self.trouble = ""
@@ -105,7 +109,7 @@ class Poller:
         while True:
             heard = True
             try:
-                await self._once()
+                await self._unhurried()
                 pause, self._conflict_told, self.trouble = FIRST_PAUSE, False, ""
                 continue
             except TokenRejected:
@@ -114,7 +118,7 @@ class Poller:
                 wait, fault = max(CONFLICT_PAUSE, pause), error
                 self._tell_conflict(error)
             except Throttled as error:
-                wait, fault = error.retry_after, error
+                wait, fault = max(FIRST_PAUSE, error.retry_after), error
             except StorageError as error:
                 _log.error("poll.not_stored", bot=self._me.name, error=str(error))
                 wait, fault = pause, error
@@ -137,6 +141,23 @@ class Poller:
                 _log.error("poll.silent", bot=self._me.name, hint="is the network up, and api.telegram.org reachable?")
             self._watchdog.renewed()
             await self._transport.renew()
+
+    async def _unhurried(self) -> None:
+        """Poll; pause behind it where a server answers at once, again and again, with nothing that is new."""
+        offset, began = self._offset, time.monotonic()
+        await self._once()
+        if self._offset != offset or time.monotonic() - began >= QUICK_SECONDS:
+            self._idle = 0
+            return
+        self._idle += 1
+        if self._idle == 2:
+            _log.warning(
+                "poll.answered_at_once",
+                bot=self._me.name,
+                hint="does a proxy or a Bot API server of your own cut long polls short, or answer from a cache?",
+            )
+        if self._idle > 1:
+            await asyncio.sleep(FIRST_PAUSE)
 
     async def _once(self) -> None:
         updates = await self._transport.updates(self._offset)

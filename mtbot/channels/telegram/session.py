@@ -6,6 +6,7 @@ A connection that was not made may be tried again; a connection that broke after
 
 import asyncio
 import json
+import math
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -83,6 +84,9 @@ class Session(BaseSession):
         if answer.status_code == 429:
             # read here, because aiogram takes a limit without seconds for a refusal of what was sent
             raise Throttled(SLOWLY, retry_after(_mapping(content)))
+        if answer.status_code >= 400 and not _mapping(content):
+            # the page of a gateway in between: whatever was asked for, nobody did it
+            raise ChannelError(f"the Bot API server answered {answer.status_code}", status=answer.status_code)
         sent = _sent(content) if answer.status_code == 200 and method.__returning__ in _MESSAGES else None
         if sent is not None:
             return sent
@@ -156,4 +160,6 @@ def retry_after(data: dict[str, object]) -> float:
     """The seconds that a flood limit names, or a few."""
     parameters = data.get("parameters")
     value = parameters.get("retry_after") if isinstance(parameters, dict) else None
-    return float(value) if isinstance(value, int | float) else 5.0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        return 5.0
+    return float(value)

@@ -50,6 +50,7 @@ CALLS: tuple[tuple[str, Callable[[], Fault], type[ChannelError], int], ...] = (
     ("gone", lambda: faults.status(400, "Bad Request: chat not found"), ChatGone, 400),
     ("400", lambda: faults.status(400, "Bad Request: message is too long"), ChannelError, 400),
     ("404", lambda: faults.status(404, "Not Found: method not found"), ChannelError, 404),
+    ("413", lambda: replace(faults.bad_gateway(), status=413), ChannelError, 413),
 )
 
 
@@ -160,6 +161,14 @@ def test_a_flood_limit_without_seconds_waits_a_little() -> None:
     """The parameter is not always there."""
     with pytest.raises(Throttled) as slow:
         module._updates_of(429, b'{"ok": false, "error_code": 429, "description": "Too Many Requests"}')
+    assert slow.value.retry_after == 5.0
+
+
+@pytest.mark.parametrize("seconds", ["-3", "NaN", "Infinity", "1e999", "true", '"7"', "null", "[]"])
+def test_seconds_that_are_none_wait_a_little(seconds: str) -> None:
+    """Nothing waits for ever, or not at all, because of a number that is no time."""
+    with pytest.raises(Throttled) as slow:
+        module._updates_of(429, f'{{"ok":false,"error_code":429,"parameters":{{"retry_after":{seconds}}}}}'.encode())
     assert slow.value.retry_after == 5.0
 
 
