@@ -4,6 +4,7 @@ Servers that call themselves compatible differ in small ways: arguments as an ob
 null, a finish reason that does not say that there are calls. All of that is read; nothing that was cut is mended.
 """
 
+import itertools
 import json
 import math
 import re
@@ -25,6 +26,10 @@ _FINISH = {
 }
 _THOUGHT = re.compile(r"\s*<(think|thinking)>.*?(?:</\1>|\Z)\s*", re.DOTALL)
 _THINKING = ("<think>", "<thinking>")
+CLOSED = re.compile(r"^</(?:think|thinking)>[ \t]*$", re.MULTILINE)
+"""The end of a block of reasoning, on a line of its own. Where a chat template writes its beginning, the answer has only this."""
+
+_FENCE = "```"
 LONGEST_THINKING = max(map(len, _THINKING))
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _MAX_NAME = 64
@@ -140,9 +145,17 @@ def content_text(content: object) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """``text`` without a block of reasoning at its beginning, which some servers leave there."""
-    thought = _THOUGHT.match(text)
-    return text[thought.end() :] if thought else text
+    """``text`` without the reasoning at its beginning, which some servers leave there, also without the tag that opens it."""
+    start = 0
+    while start < len(text) and (thought := _THOUGHT.match(text, start)):
+        start = thought.end()
+    closed = CLOSED.search(text) if start == 0 else None
+    if closed is None:
+        return text[start:]
+    before = text[: closed.start()]
+    if any(word in before for word in _THINKING) or before.count(_FENCE) % 2:  # a text about the tag
+        return text
+    return text[closed.end() :].lstrip()
 
 
 def thinks(text: str) -> bool:
@@ -204,5 +217,8 @@ def check_number(calls: int) -> None:
 def make_call(ident: object, name: object, arguments: str, taken: Sequence[str], step: str) -> ToolCall:
     """A call with an id that is unique in its answer. ProviderError if there are too many."""
     check_number(len(taken))
-    wanted = ident if isinstance(ident, str) and ident and ident not in taken else f"{step}-{len(taken)}"
+    wanted = ident if isinstance(ident, str) and ident else f"{step}-{len(taken)}"
+    numbers = itertools.count(len(taken))
+    while wanted in taken:  # also by a server that gives back an id of ours
+        wanted = f"{step}-{next(numbers)}"
     return ToolCall(CallId(wanted), name if isinstance(name, str) else "", arguments)

@@ -13,6 +13,7 @@ from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import Finish, ModelAnswer, OnText
 from mtbot.domain.turn import ToolCall, Usage
 from mtbot.llm.dialect import (
+    CLOSED,
     LONGEST_THINKING,
     arguments_text,
     check_error,
@@ -153,6 +154,8 @@ class Assembler:
         self._text = ""
         self._thoughts: int | None = None
         self._in_thought = False
+        self._unopened = True
+        """Whether what came so far may turn out to be a thought whose beginning was left out."""
         self._refusal = ""
         self._calls = _Calls()
         self._finish: str | None = None
@@ -203,6 +206,13 @@ class Assembler:
             if thinks(self._text):
                 self._in_thought = len(self._text.lstrip()) >= LONGEST_THINKING
                 return ""
+            self._thoughts = len(self._text) - len(without_thoughts(self._text))
+        elif (
+            self._unopened
+            and ">" in grown
+            and CLOSED.search(self._text, len(self._text) - len(grown) - LONGEST_THINKING)
+        ):
+            self._unopened = False  # one look: the text may be long
             self._thoughts = len(self._text) - len(without_thoughts(self._text))
         return self._text[self._thoughts :]
 

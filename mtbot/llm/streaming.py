@@ -114,7 +114,7 @@ class StreamingProvider(HttpProvider):
         begun = False
         try:
             async with self._exchange("POST", self.path, body, STREAM_TIMEOUTS) as response:
-                if "event-stream" not in response.headers.get("content-type", ""):
+                if "event-stream" not in response.headers.get("content-type", "").lower():
                     return self.read(read_json(await whole(response)), step)
                 begun = True
                 return await self._assembled(response, assembler)
@@ -140,4 +140,5 @@ class StreamingProvider(HttpProvider):
         """Seconds for which the next event may be waited for."""
         if assembler.done:
             return END_SECONDS
-        return COUNT_SECONDS if assembler.whole else self._server.timeout
+        # below the client's own time-out, which would make an error of an answer that is there
+        return min(COUNT_SECONDS, self._server.timeout / 2) if assembler.whole else self._server.timeout

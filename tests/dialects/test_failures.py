@@ -356,6 +356,17 @@ class TestStreamed:
             answer = await line.provider.complete(ASK)
             assert (answer.text, answer.usage.tokens) == ("one two three", 0 if events == 4 else 120)
 
+    async def test_an_answer_that_is_there_is_no_time_out(self, connect: Connect) -> None:
+        """However short the time-out is: the count of tokens is waited for within it."""
+        line = await connect(broken_off(say("one two three"), 4, Break.HANG), timeout=0.5)
+        assert (await line.provider.complete(ASK)).text == "one two three"
+
+    async def test_a_content_type_in_capitals_is_a_stream_too(self, connect: Connect) -> None:
+        """Its name has no case."""
+        body = 'data: {"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+        line = await connect(script.raw(200, body, "Text/Event-Stream; charset=UTF-8"))
+        assert (await line.provider.complete(ASK)).text == "a"
+
     async def test_a_server_without_stream_options_is_asked_without_them(self, connect: Connect) -> None:
         """Tokens are not counted then, which is better than no answer."""
         line = await connect(script.unsupported("stream_options"), say("a"), say("b"))

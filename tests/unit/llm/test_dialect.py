@@ -131,12 +131,25 @@ def test_an_error_inside_an_answer_is_an_error(body: object) -> None:
         ("<think>should I?\n</think>\n\nyes", "yes"),
         ("  <thinking>hm</thinking>yes", "yes"),
         ("<think>never ended", ""),
+        ("<think>first</think>\n<think>second</think>\nyes", "yes"),
+        ("should I?\n</think>\n\nyes", "yes"),
+        ("should I?\n</thinking>", ""),
         ("a <think>quoted</think> tag", "a <think>quoted</think> tag"),
+        ("it ends with </think>\nas always", "it ends with </think>\nas always"),
+        ("from <think>\nto\n</think>\nend", "from <think>\nto\n</think>\nend"),
+        ("so:\n```\n</think>\n```\nend", "so:\n```\n</think>\n```\nend"),
     ],
 )
 def test_the_text_is_what_the_model_says_and_not_what_it_thinks(content: object, text: str) -> None:
     """A string, null, parts, and a block of reasoning that a server left in."""
     assert answered({"content": content}).text == text
+
+
+def test_an_id_of_ours_that_a_server_gives_back_is_not_given_twice() -> None:
+    """It stands in the history that the server was sent."""
+    function = {"function": {"name": "exec", "arguments": "{}"}}
+    found = answered({"tool_calls": [function, {"id": "call9-2", **function}, function]}).calls
+    assert [one.id for one in found] == ["call9-0", "call9-2", "call9-3"]
 
 
 def test_thoughts_are_cut_from_the_beginning_only() -> None:

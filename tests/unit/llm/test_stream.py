@@ -191,6 +191,19 @@ def test_thoughts_do_not_show_while_they_grow() -> None:
     assert seen == ["\n\nyes"]
 
 
+def test_a_thought_whose_beginning_was_left_out_shows_until_its_end_only() -> None:
+    """Some servers leave the opening tag to the template; a tag that is not such an end is looked at once."""
+    for texts, last in (
+        (("should I?\n", "</thi", "nk>", "\n\nyes"), "\n\nyes"),
+        (("```\n", "</think>\n", "```\n</think>\n"), "```\n</think>\n```\n</think>\n"),
+    ):
+        seen: list[str] = []
+        assembler = Assembler("call1", seen.append)
+        for text in texts:
+            assembler.add(json.dumps(chunk(content=text)))
+        assert (seen[0], seen[-1]) == (texts[0], last)
+
+
 def test_a_long_thought_is_not_looked_through_for_each_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only where a piece could end it; a beginning that only may become one is looked at each time."""
     looked: list[str] = []
