@@ -46,9 +46,15 @@ def set_up_logs(loaded: Loaded) -> None:
     )
     handler = logging.StreamHandler(stream)
     handler.setFormatter(_MaskedFormatter(loaded.redactor))
+    handler.addFilter(_is_no_flood)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _is_no_flood(record: logging.LogRecord) -> bool:
+    """asyncio says so of every piece of a file whose connection broke under way; that it broke is told once, by its sender."""
+    return record.msg != "socket.send() raised exception."
 
 
 def _stream(path: str) -> TextIO:

@@ -53,10 +53,7 @@ class DayCap(CapSettings):
 
 
 class BudgetSettings(Section):
-    """Caps on what models may cost. A turn that reaches one stops with a sentence, also in cron.
-
-    Tokens are the server's own count; what it counts nothing of, and what broke off, is estimated by its length.
-    """
+    """Caps on what models may cost, by tokens counted or, at worst, estimated. A turn that reaches one stops with a sentence."""
 
     currency: Word = key("USD", says="Currency of prices and caps; a word that is shown behind amounts.")
     turn: TurnCap = key({}, says="")

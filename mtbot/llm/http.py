@@ -14,13 +14,16 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
+import anyio
 import httpx
 
 from mtbot.domain.errors import ProviderError, ProviderKind
 from mtbot.domain.model import ModelAnswer, ModelRequest, OnText
 from mtbot.llm.faults import read_error, retry_after
 from mtbot.net.client import open_client
+from mtbot.net.ending import ended_well
 from mtbot.redaction.structured import masked_message
 
 MAX_ANSWER = 16 * 1024 * 1024
@@ -97,7 +100,7 @@ class HttpProvider(ABC):
         attempt = 0
         while True:
             try:
-                return await self._once(request, on_text)
+                return await ended_well(partial(self._once, request, on_text))
             except ProviderError as error:
                 if on_text is not None:
                     on_text("")
@@ -118,12 +121,15 @@ class HttpProvider(ABC):
 
     async def models(self) -> tuple[str, ...]:
         """The ids of the models that the server lists. ProviderError."""
-        async with self._exchange("GET", "models", None) as response:
-            data = read_json(await whole(response))
+        data = await ended_well(self._listed)
         listed = data.get("data") if isinstance(data, dict) else None
         if not isinstance(listed, list):
             raise ProviderError(ProviderKind.GARBLED, "the list of models could not be read")
         return tuple(str(entry["id"]) for entry in listed if isinstance(entry, dict) and "id" in entry)
+
+    async def _listed(self) -> object:
+        async with self._exchange("GET", "models", None) as response:
+            return read_json(await whole(response))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -157,16 +163,18 @@ class HttpProvider(ABC):
 
         It may take so many time-outs in all.
         """
-        whole_time = asyncio.timeout(self._server.timeout * timeouts)
+        sent, headers = _encoded(body), self._headers()
+        too_long = False
         try:
-            async with (
-                whole_time,
-                self._client.stream(method, path, content=_encoded(body), headers=self._headers()) as response,
-            ):
-                if response.status_code >= 300:
-                    text = (await _beginning(response)).decode("utf-8", "replace")
-                    raise read_error(response.status_code, text, retry_after(response.headers))
-                yield response
+            with anyio.fail_after(self._server.timeout * timeouts) as whole_time:
+                try:
+                    async with self._client.stream(method, path, content=sent, headers=headers) as response:
+                        if response.status_code >= 300:
+                            text = (await _beginning(response)).decode("utf-8", "replace")
+                            raise read_error(response.status_code, text, retry_after(response.headers))
+                        yield response
+                finally:
+                    too_long = whole_time.cancel_called
         except ProviderError as error:
             error.message = str(self._mask(self._without_key(error.message)))[:MAX_DETAIL]
             error.args = (error.message,)
@@ -174,7 +182,7 @@ class HttpProvider(ABC):
         except httpx.ConnectTimeout:
             raise ProviderError(ProviderKind.NETWORK, f"no connection within {self._connect:g} s") from None
         except (httpx.TimeoutException, TimeoutError):
-            if timeouts > 1 and whole_time.expired():
+            if timeouts > 1 and too_long:
                 seconds = self._server.timeout * timeouts
                 raise ProviderError(ProviderKind.TIMEOUT, f"no end of the answer within {seconds:g} s") from None
             raise ProviderError(ProviderKind.TIMEOUT, f"no answer within {self._server.timeout:g} s") from None

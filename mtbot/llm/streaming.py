@@ -4,12 +4,12 @@ An answer is streamed where the server is to stream and somebody sees it grow. A
 read is followed by a request for the whole answer; where that comes, it is what the model is asked for in the next hour.
 """
 
-import asyncio
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar, Protocol
 
+import anyio
 import httpx
 
 from mtbot.domain.errors import ProviderError, ProviderKind
@@ -125,15 +125,12 @@ class StreamingProvider(HttpProvider):
 
     async def _assembled(self, response: httpx.Response, assembler: Assembling) -> ModelAnswer:
         """Read a stream to its end. A comment is no sign of life: TimeoutError after a time-out without an event."""
-        now = asyncio.get_running_loop().time
-        try:
-            async with asyncio.timeout(self._server.timeout) as silence:
-                async for data in events(capped(response)):
-                    assembler.add(data)
-                    silence.reschedule(now() + self._patience(assembler))
-        except TimeoutError:
-            if not assembler.whole:
-                raise
+        with anyio.move_on_after(self._server.timeout) as silence:
+            async for data in events(capped(response)):
+                assembler.add(data)
+                silence.deadline = anyio.current_time() + self._patience(assembler)
+        if silence.cancelled_caught and not assembler.whole:
+            raise TimeoutError
         return assembler.finished()
 
     def _patience(self, assembler: Assembling) -> float:

@@ -27,6 +27,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "aiogram": ("mtbot/channels/telegram/",),
     "aiohttp": ("mtbot/simulator/",),
     "alembic": ("mtbot/storage/", "migrations/"),
+    "anyio": ("mtbot/net/", "mtbot/llm/"),
     "apscheduler": ("mtbot/cron/",),
     "bashlex": ("mtbot/policy/bashlex_reading.py",),
     "click": ("mtbot/cli/",),

@@ -4,10 +4,10 @@ A connection that was not made may be tried again; a connection that broke after
 ``Ambiguous``. No error text holds the token, and nothing is read from the environment.
 """
 
-import asyncio
 import json
 import math
 from collections.abc import AsyncGenerator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -19,13 +19,19 @@ from aiogram.types import BufferedInputFile, InputFile, Message
 
 from mtbot.domain.errors import Ambiguous, ChannelError, Throttled, Unreachable
 from mtbot.domain.proxy import WRONG_PASSWORD
+from mtbot.domain.received import FileRefused, size_text
 from mtbot.net.client import not_sent, open_client
+from mtbot.net.ending import ended_well
 
 if TYPE_CHECKING:
     from aiogram import Bot
 
 CALL_SECONDS = 30.0
 CONNECT_SECONDS = 10.0
+PIECE = 65_536
+MOST_BYTES = 20_000_000
+"""The largest file that Telegram hands out to a bot."""
+
 SLOWLY = "Telegram asks to slow down"
 
 _MESSAGES: tuple[object, ...] = (Message, Message | bool)
@@ -74,8 +80,8 @@ class Session(BaseSession):
         fields, files = self.form(bot, method)
         url = self.api.api_url(token=bot.token, method=method.__api_method__)
         try:
-            async with asyncio.timeout(self.timeout if timeout is None else timeout):
-                answer = await self.client().post(url, data=fields, files=files or None)
+            post = partial(self.client().post, url, data=fields, files=files or None)
+            answer = await ended_well(post, self.timeout if timeout is None else timeout)
         except (TimeoutError, httpx.HTTPError) as error:
             fault = self.unsent(error) or Ambiguous(f"the connection broke during {method.__api_method__}")
             raise fault from nameless(error)
@@ -107,17 +113,31 @@ class Session(BaseSession):
         chunk_size: int = 65_536,
         raise_for_status: bool = True,
     ) -> AsyncGenerator[bytes, None]:
-        """The bytes at ``url``, piece by piece, within ``timeout`` seconds. ChannelError."""
+        """aiogram's own way to a file, which needs a connection for as long as whoever takes the pieces likes."""
+        del headers, raise_for_status
+        content = await self.file(url, MOST_BYTES, timeout)
+        for start in range(0, len(content), chunk_size):
+            yield content[start : start + chunk_size]
+
+    async def file(self, url: str, most: int, seconds: float) -> bytes:
+        """The bytes at ``url``. FileRefused if there are more than ``most``; ChannelError."""
         try:
-            async with asyncio.timeout(timeout), self.client().stream("GET", url, headers=headers) as answer:
-                self.refuse(answer.status_code)
-                if raise_for_status and answer.status_code != 200:
-                    raise ChannelError(f"the Bot API server answered {answer.status_code}", status=answer.status_code)
-                async for piece in answer.aiter_bytes(chunk_size):
-                    yield piece
+            return await ended_well(partial(self._read, url, most), seconds)
         except (TimeoutError, httpx.HTTPError) as error:
             fault = self.unsent(error) or Unreachable("the connection broke while the file was fetched")
             raise fault from nameless(error)
+
+    async def _read(self, url: str, most: int) -> bytes:
+        found = bytearray()
+        async with self.client().stream("GET", url) as answer:
+            self.refuse(answer.status_code)
+            if answer.status_code != 200:
+                raise ChannelError(f"the Bot API server answered {answer.status_code}", status=answer.status_code)
+            async for piece in answer.aiter_bytes(PIECE):
+                found += piece
+                if len(found) > most:
+                    raise FileRefused(f"it is larger than the {size_text(most)} that I may take.")
+        return bytes(found)
 
     def unsent(self, error: Exception) -> Unreachable | None:
         """The failure after which nothing of a request can have arrived, in words; None where something may have."""

@@ -1,9 +1,8 @@
 """One bot's way to its server: calls, long polls and files, each with a deadline and with errors in our own words."""
 
-import asyncio
 import json
-from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import httpx
@@ -24,12 +23,12 @@ from aiogram.utils.token import validate_token
 from mtbot.channels.telegram.session import SLOWLY, Session, nameless, retry_after
 from mtbot.domain.errors import Ambiguous, ChannelError, ChatGone, PollConflict, Throttled, TokenRejected, Unreachable
 from mtbot.domain.ids import BotName
-from mtbot.domain.received import FileRefused, size_text
+from mtbot.domain.received import FileRefused
+from mtbot.net.ending import ended_well
 
 POLL_SECONDS = 25
 POLL_GRACE = 10.0
-FILE_SECONDS = 300
-PIECE = 65_536
+FILE_SECONDS = 300.0
 ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
 MAX_DESCRIPTION = 4096
 """Characters of an error's description; a longer one is left out whole, because half a secret is none that can be masked."""
@@ -110,8 +109,8 @@ class Transport:
         if offset is not None:
             body["offset"] = offset
         try:
-            async with asyncio.timeout(POLL_SECONDS + POLL_GRACE):
-                answer = await self._polls.client().post(self._url, json=body)
+            post = partial(self._polls.client().post, self._url, json=body)
+            answer = await ended_well(post, POLL_SECONDS + POLL_GRACE)
         except (TimeoutError, httpx.HTTPError) as error:
             raise (self._polls.unsent(error) or Unreachable("the long poll broke")) from nameless(error)
         self._polls.refuse(answer.status_code)
@@ -128,14 +127,7 @@ class Transport:
         if not found.file_path or found.file_path.startswith("/"):
             raise FileRefused("the Bot API server keeps files on its own disk and does not hand them out.")
         url = self._session.api.file_url(token=self.account.token, path=found.file_path)
-        pieces, size = [], 0
-        async with aclosing(self._session.stream_content(url, timeout=FILE_SECONDS, chunk_size=PIECE)) as content:
-            async for piece in content:
-                size += len(piece)
-                if size > most:
-                    raise FileRefused(f"it is larger than the {size_text(most)} that I may take.")
-                pieces.append(piece)
-        return b"".join(pieces)
+        return await self._session.file(url, most, FILE_SECONDS)
 
     async def renew(self) -> None:
         """Have the next poll go over fresh connections; one under way breaks."""

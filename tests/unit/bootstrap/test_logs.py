@@ -91,6 +91,7 @@ def test_libraries_say_only_what_went_wrong(tmp_path: Path) -> None:
     file = log_to(tmp_path, "x.log")
     logging.getLogger("httpx").info("HTTP Request: GET https://h/")
     logging.getLogger("aiogram").info("Update handled")
+    logging.getLogger("asyncio").warning("socket.send() raised exception.")
     structlog.get_logger().debug("below the level")
     assert file.read_text() == ""
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 
+import httpcore
 import httpx
 import pytest
 
@@ -12,6 +13,8 @@ from mtbot.domain.model import ModelRequest
 from mtbot.domain.turn import Message, Role, ToolCall
 from mtbot.llm import http
 from mtbot.llm.openai import OpenAIProvider, Server
+from mtbot.simulator.model import ModelSimulator
+from mtbot.simulator.script import say
 
 ASK = ModelRequest("m", (Message(Role.USER, "hello"),))
 GOOD = {"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}
@@ -203,3 +206,24 @@ async def test_a_list_of_models_has_the_time_of_an_answer() -> None:
     """Also at a server that streams: only an answer that goes on may take longer."""
     with pytest.raises(ProviderError, match=r"no answer within 0\.05 s"):
         await streamed(endless(0.001), 0.05).models()
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+async def test_answers_that_are_given_up_leave_no_place_taken(stream: bool) -> None:
+    """At whatever step somebody says /stop: a hundred places that nobody gives back, and no model is reached any more."""
+    async with ModelSimulator(lambda _request: say("Hello yourself.")) as model:
+        client = OpenAIProvider(Server(model.base_url, "sk-test-0123456789", 5.0, 0, stream))
+        ends = set()
+        for steps in range(150):
+            asking = asyncio.create_task(client.complete(ASK, (lambda _text: None) if stream else None))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            asking.cancel()
+            ends.add(type((await asyncio.gather(asking, return_exceptions=True))[0]).__name__)
+        assert ends == {"CancelledError", "ModelAnswer"}
+        way = client._client._transport
+        assert isinstance(way, httpx.AsyncHTTPTransport)
+        assert isinstance(way._pool, httpcore.AsyncConnectionPool)
+        assert way._pool._requests == []
+        assert [one for one in way._pool.connections if not one.is_idle()] == []
+        await client.close()

@@ -5,8 +5,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
+import httpcore
+import httpx
 import pytest
-from aiogram.methods import SendMessage
+from aiogram.methods import GetFile, SendMessage
 
 from mtbot.channels.telegram import session
 from mtbot.channels.telegram.account import who_am_i
@@ -210,3 +212,43 @@ def test_of_a_message_that_was_sent_its_id_is_read(answer: str, wanted: int | No
     """Whatever else stands in it; any other answer is left to aiogram."""
     found = session._sent(answer)
     assert (None if found is None else found.message_id) == wanted
+
+
+async def test_calls_that_are_given_up_leave_no_place_taken(telegram: TelegramSimulator) -> None:
+    """At whatever step: a hundred places that nobody gives back, and nothing is sent any more."""
+    transport = Transport(Account(BotName("ops"), DEFAULT_TOKEN, telegram.base_url))
+    try:
+        ends = set()
+        for steps in range(150):
+            call = asyncio.create_task(transport.call(SEND))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            call.cancel()
+            ends.add(type((await asyncio.gather(call, return_exceptions=True))[0]).__name__)
+        assert ends == {"CancelledError", "Message"}
+        way = transport._session.client()._transport
+        assert isinstance(way, httpx.AsyncHTTPTransport)
+        assert isinstance(way._pool, httpcore.AsyncConnectionPool)
+        assert way._pool._requests == []
+        assert [one for one in way._pool.connections if not one.is_idle()] == []
+    finally:
+        await transport.close()
+
+
+async def test_a_file_comes_in_pieces_to_whoever_asks_in_aiograms_way(telegram: TelegramSimulator) -> None:
+    """Whole, and in order."""
+    said = await telegram.say(1001, None, attach=Attachment(b"0123456789", "a.txt"))
+    sent = next(message.attachment for message in telegram.chat(1001) if message.id == said)
+    assert sent is not None
+    transport = Transport(Account(BotName("ops"), DEFAULT_TOKEN, telegram.base_url))
+    try:
+        found = await transport.call(GetFile(file_id=sent.file_id))
+        assert found.file_path is not None
+        url = transport._session.api.file_url(DEFAULT_TOKEN, found.file_path)
+        assert [piece async for piece in transport._session.stream_content(url, chunk_size=4)] == [
+            b"0123",
+            b"4567",
+            b"89",
+        ]
+    finally:
+        await transport.close()
