@@ -8,7 +8,15 @@ from mtbot.domain.turn import ActorKind
 from mtbot.policy.limits import HOUR_MS, HourlyLimit
 
 if TYPE_CHECKING:
+    from mtbot.storage.inbox import InboxStore
     from mtbot.storage.trail import Trail
+
+
+async def recall_turns(limit: HourlyLimit, inbox: "InboxStore", now_ms: int) -> None:
+    """Count the turns that people began within the last hour. StorageError."""
+    if limit.most:
+        for who, at in await inbox.turns_since(now_ms - HOUR_MS):
+            limit.count(who, at)
 
 
 async def recall_questions(limit: HourlyLimit, trail: "Trail", now_ms: int) -> None:

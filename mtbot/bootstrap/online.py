@@ -15,7 +15,7 @@ from mtbot.bootstrap.bots import BotParts, Bots, BotWays
 from mtbot.bootstrap.chat_commands import commands_of
 from mtbot.bootstrap.chores import daily_of
 from mtbot.bootstrap.engine import Engine
-from mtbot.bootstrap.limits import recall_questions
+from mtbot.bootstrap.limits import recall_questions, recall_turns
 from mtbot.bootstrap.offline import Loaded
 from mtbot.bootstrap.outputs import outputs_of
 from mtbot.bootstrap.reload import Reloader
@@ -106,16 +106,16 @@ def build_gateway(engine: Engine) -> "Running":
     running.intake, running.commands = intake, commands
     running.bots = Bots(engine, ways, intake, commands)
     running.scheduler = build_scheduler(engine)
-    _throttle(engine, intake, cut_offs)
+    _throttle(engine, intake, cut_offs, running.begun)
     intake.presses.outputs = commands.outputs = _output_desk(engine)
     # a question in a terminal belongs to the process that shows it
     engine.recovery.serves = lambda address: address.surface is not SurfaceName.TERMINAL
     return running
 
 
-def _throttle(engine: Engine, intake: Intake, cut_offs: CutOffs) -> None:
+def _throttle(engine: Engine, intake: Intake, cut_offs: CutOffs, begun: HourlyLimit) -> None:
     """One limit for every way in which a person may begin a turn."""
-    throttle = Throttle(HourlyLimit(engine.loaded.settings.limits.turns_per_hour), engine.loaded.clock)
+    throttle = Throttle(begun, engine.loaded.clock)
 
     def kept_off(inbound: Inbound) -> str | None:
         return throttle.keeps_off_press(inbound, engine.loaded.people.owner)
@@ -198,6 +198,8 @@ class Running:
         self.engine = engine
         self._ways = ways
         self._gateway: Gateway | None = None
+        self.begun = HourlyLimit(engine.loaded.settings.limits.turns_per_hour)
+        """The turns that each person began."""
         self.beside: list[Service] = []
         """What else is served once everything is open."""
 
@@ -257,6 +259,7 @@ class Running:
         await self.engine.places.load()
         now = self.engine.loaded.clock.now_ms()
         await recall_questions(self.engine.flow.questions, self.engine.office.stores.trail, now)
+        await recall_turns(self.begun, self.engine.office.stores.inbox, now)
         bots = await self.bots.connect()
         rows = await self._sweep(bots)
         self.statuses.sweep([bot.name for bot in bots])

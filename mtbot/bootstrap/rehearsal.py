@@ -6,7 +6,7 @@ That takes longer than all else that a turn of ours does, and would be waited fo
 import structlog
 
 from mtbot.domain.errors import StorageError
-from mtbot.domain.ids import Digest, TurnId
+from mtbot.domain.ids import Digest, TurnId, UserId
 from mtbot.domain.ports import TurnFlush
 from mtbot.domain.record import InboxRow, OutboxItem
 from mtbot.domain.turn import Message, Role, Usage
@@ -33,7 +33,7 @@ async def rehearse(db: Database, item: OutboxItem, now_ms: int) -> None:
     try:
         await inbox.store([arrived], now_ms)
         await leases.acquire(place.session, nobody, now_ms, now_ms)
-        await inbox.take(place.bot, _UPDATE)
+        await inbox.take(place.bot, _UPDATE, UserId(_UPDATE))
         await MemoryStore(stage).look(place.session)
         await history.load(place.session, 1, 1)
         await SpendingStore(stage).add(nobody, "1970-01-01", Usage())

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from mtbot.domain.again import Keep
 from mtbot.domain.call import Below, Call, Decision, Facts, Outcome, Permit, Target, ToolSpec, Weight
-from mtbot.domain.ids import ApprovalId, BotName, CallId, Digest, SafeText, SessionId, TurnId
+from mtbot.domain.ids import ApprovalId, BotName, CallId, Digest, SafeText, SessionId, TurnId, UserId
 from mtbot.domain.jobs import RunEnd
 from mtbot.domain.model import ModelAnswer, ModelRequest, OnText
 from mtbot.domain.record import (
@@ -256,8 +256,8 @@ class Inbox(Protocol):
         """Commit (durably) those that are new by bot, update id and digest; returns the new ones in order."""
         ...
 
-    async def take(self, bot: BotName, update: int) -> None:
-        """A turn begins for it: from here on it is never acted on again by itself."""
+    async def take(self, bot: BotName, update: int, whose: UserId | None = None) -> None:
+        """A turn of ``whose`` begins for it: from here on it is never acted on again by itself."""
         ...
 
     async def done(self, bot: BotName, update: int) -> None:

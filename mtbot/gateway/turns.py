@@ -325,8 +325,10 @@ class Turns:
         return masked_message(message, self._frame.masker.mask)
 
     async def _take(self, inbound: Inbound) -> None:
+        whose = inbound.sender.user
         for update in inbound.ref.updates:
-            await self._stores.inbox.take(inbound.address.bot, update)
+            await self._stores.inbox.take(inbound.address.bot, update, whose)
+            whose = None  # an album is one turn
 
     async def _done(self, state: TurnState) -> None:
         for update in state.ref.updates:

@@ -6,7 +6,7 @@ from sqlalchemy import Update, update
 from sqlmodel import Session, col, select
 
 from mtbot.domain.errors import SealError
-from mtbot.domain.ids import BotName, Digest
+from mtbot.domain.ids import BotName, Digest, UserId
 from mtbot.domain.record import InboxRow
 from mtbot.storage.engine import Database
 from mtbot.storage.tables import InboxTable
@@ -30,9 +30,20 @@ class InboxStore:
 
         return await self._db.write(work) if rows else ()
 
-    async def take(self, bot: BotName, update: int) -> None:
-        """A turn begins for it: from here on it is never acted on again by itself. StorageError."""
-        await self._db.write(lambda session: session.execute(_of(bot, update).values(taken=True)))
+    async def take(self, bot: BotName, update: int, whose: UserId | None = None) -> None:
+        """A turn of ``whose`` begins for it: from here on it is never acted on again by itself. StorageError."""
+        values = {"taken": True} if whose is None else {"taken": True, "person": int(whose)}
+        await self._db.write(lambda session: session.execute(_of(bot, update).values(**values)))
+
+    async def turns_since(self, since_ms: int) -> tuple[tuple[UserId, int], ...]:
+        """Whose turns began with what came in from then on, and when that was, the oldest first. StorageError."""
+        statement = (
+            select(InboxTable.person, InboxTable.received_ms)
+            .where(col(InboxTable.person).is_not(None), col(InboxTable.received_ms) >= since_ms)
+            .order_by(col(InboxTable.received_ms))
+        )
+        rows = await self._db.read(lambda session: session.exec(statement).all())
+        return tuple((UserId(person), at) for person, at in rows if person is not None)
 
     async def done(self, bot: BotName, update: int) -> None:
         """Acted on: wipe the payload, keep the identity. StorageError."""

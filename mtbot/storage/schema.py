@@ -17,7 +17,7 @@ from mtbot.domain.errors import SchemaError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
 """Every revision of the schema, oldest first; the last is the one that this program reads and writes."""
 
 VERSION_TABLE = "mtclaw_schema"

@@ -271,7 +271,10 @@ class HeadRow(Base, table=True):
 
 
 class InboxTable(Base, table=True):
-    """An update as it came; ``id`` is the order of arrival. The identity stays when the payload is wiped."""
+    """An update as it came; ``id`` is the order of arrival. The identity stays when the payload is wiped.
+
+    ``person`` is whose turn began with it; of an album its first update has that.
+    """
 
     __tablename__ = "inbox"
     __table_args__ = (
@@ -284,6 +287,7 @@ class InboxTable(Base, table=True):
             where="NOT done",
         ),
         Index("ix_inbox_arrival", "bot", "id"),
+        some_rows("ix_inbox_turns", "received_ms", where="person IS NOT NULL"),
     )
 
     id: int | None = Field(default=None, primary_key=True, sa_type=ROW_ID)
@@ -294,6 +298,7 @@ class InboxTable(Base, table=True):
     received_ms: int = Field(sa_type=BigInteger)
     taken: bool = False
     done: bool = False
+    person: int | None = Field(default=None, sa_type=BigInteger)
 
 
 class OutboxTable(Base, table=True):

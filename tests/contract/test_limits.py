@@ -8,6 +8,7 @@ from tests.contract.stage import CHIEF, DEPLOY, GROUP, Setting, open_stage
 
 HELLO = Rulebook((Rule("hello", (say("Hello yourself."),)),), say("Hm."))
 HOUR_MS = 3_600_000
+PDF = Attachment(b"%PDF-1.7", "report.pdf", mime="application/pdf")
 
 
 async def test_a_flood_of_messages_is_answered_by_one_sentence(tmp_path: Path) -> None:
@@ -36,6 +37,34 @@ async def test_a_flood_of_messages_is_answered_by_one_sentence(tmp_path: Path) -
         await stage.telegram.shown(DEPLOY.id, "Hello yourself.", after=last, timeout=20)
 
 
+async def test_a_restart_gives_nobody_more_turns(tmp_path: Path) -> None:
+    """However a turn began, and whoever the others are; an hour later it counts no more."""
+    setting = Setting(extra="limits: {turns_per_hour: 3}")
+    async with open_stage(tmp_path, HELLO, setting) as stage:
+        said = await stage.telegram.say(DEPLOY, None, "hello")
+        await stage.telegram.shown(DEPLOY.id, "Hello yourself.", timeout=20)
+        await stage.telegram.edit(DEPLOY, None, said, "hello hello")
+        await stage.telegram.shown(DEPLOY.id, "Use the edited text?", timeout=20)
+        assert await stage.telegram.press(DEPLOY, "Use it", DEPLOY.id) == "Taken up."
+        await stage.telegram.wait_for(
+            lambda sim: [m.text for m in sim.chat(DEPLOY.id)].count("Hello yourself.") == 2, timeout=20
+        )
+        await stage.telegram.album(DEPLOY, None, [PDF, PDF], "hello with files")
+        await stage.telegram.wait_for(
+            lambda sim: [m.text for m in sim.chat(DEPLOY.id)].count("Hello yourself.") == 3, timeout=20
+        )
+        await stage.restart()
+        await stage.telegram.say(CHIEF, None, "hello")
+        await stage.telegram.shown(CHIEF.id, "Hello yourself.", timeout=20)
+        last = await stage.telegram.say(DEPLOY, None, "hello")
+        await stage.telegram.shown(DEPLOY.id, "You have asked 3 things within an hour", after=last, timeout=20)
+        assert len(stage.model.requests) == 4
+        stage.clock.skipped_ms += HOUR_MS
+        await stage.restart()
+        last = await stage.telegram.say(DEPLOY, None, "hello")
+        await stage.telegram.shown(DEPLOY.id, "Hello yourself.", after=last, timeout=20)
+
+
 async def test_no_other_way_in_begins_a_turn_beyond_the_limit(tmp_path: Path) -> None:
     """An edited text, Ask again and a file are turned away like a message, and the edit may be used later."""
     setting = Setting(extra="limits: {turns_per_hour: 1}")
@@ -53,7 +82,7 @@ async def test_no_other_way_in_begins_a_turn_beyond_the_limit(tmp_path: Path) ->
         await stage.telegram.edit(DEPLOY, None, said, "make it again")
         await stage.telegram.shown(DEPLOY.id, "Use the edited text?", timeout=20)
         assert (await stage.telegram.press(DEPLOY, "Use it", DEPLOY.id)).startswith(told)
-        await stage.telegram.say(DEPLOY, None, attach=Attachment(b"%PDF-1.7", "report.pdf", mime="application/pdf"))
+        await stage.telegram.say(DEPLOY, None, attach=PDF)
         await stage.telegram.shown(DEPLOY.id, told, timeout=20)
         assert not (stage.workspace / "inbox").exists()
         assert len(stage.model.requests) == 1

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from mtbot.bootstrap.stores import stores_of
 from mtbot.domain.errors import SealError, StorageError
-from mtbot.domain.ids import BotName, SafeText, ThreadId
+from mtbot.domain.ids import BotName, SafeText, ThreadId, UserId
 from mtbot.domain.record import OutboxItem, OutKind
 from mtbot.storage.columns import unqueue
 from mtbot.storage.engine import Database
@@ -80,6 +80,17 @@ class TestInbox:
         await inbox.done(OPS, 5)
         assert await inbox.waiting(OPS) == (replace(update(6), taken=True), update(7))
         assert await inbox.waiting(BotName("home")) == (update(5, bot="home"),)
+
+    async def test_whose_turns_began_is_known_for_an_hour(self, inbox: InboxStore) -> None:
+        """Of what nobody's turn began with, nothing is said; the time is that of the arrival."""
+        await inbox.store([update(5), update(6)], NOW)
+        await inbox.store([update(7), update(8)], NOW + 5)
+        await inbox.take(OPS, 8, UserId(2002))
+        await inbox.take(OPS, 6)
+        await inbox.take(OPS, 5, UserId(1001))
+        await inbox.done(OPS, 5)
+        assert await inbox.turns_since(NOW) == ((UserId(1001), NOW), (UserId(2002), NOW + 5))
+        assert await inbox.turns_since(NOW + 1) == ((UserId(2002), NOW + 5),)
 
     async def test_the_same_number_with_another_content_is_another_update(self, inbox: InboxStore) -> None:
         """Telegram numbers anew after a quiet week."""
