@@ -1,13 +1,13 @@
 """An update of the Bot API as an Inbound, or nothing: what no person said to the bot is dropped here.
 
-Identity is the numeric ``from.id`` of a message that a person wrote themselves. Messages on behalf of a chat, by bots and
-forwards never become an Inbound; an edit becomes one of its own kind, which runs nothing.
+Identity is the numeric ``from.id`` of a message that a person wrote themselves. Messages on behalf of a chat, by or by way
+of bots, and forwards never become an Inbound; an edit becomes one of its own kind, which runs nothing.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from mtbot.channels.telegram.updates import CallbackQuery, Entity, Message, Origin, Update, User
+from mtbot.channels.telegram.updates import CallbackQuery, Entity, Message, Origin, Update, User, Written
 from mtbot.domain.chats import ChatChange, ChatEvent
 from mtbot.domain.ids import BotName, ChatId, ThreadId
 from mtbot.domain.turn import Actor, ActorKind, Address, Attached, Inbound, InboundKind, SourceRef, SurfaceName
@@ -106,9 +106,7 @@ def _press(query: CallbackQuery, update_id: int, me: Me) -> Inbound | None:
 
 def _message(message: Message, update_id: int, me: Me) -> Inbound | None:
     sender = message.from_user
-    if sender is None or sender.is_bot or message.sender_chat is not None:
-        return None
-    if message.forward_origin is not None or message.forward_date is not None:
+    if sender is None or sender.is_bot or _passed_on(message):
         return None
     if message.chat.type not in ("private", "group", "supergroup"):
         return None
@@ -124,15 +122,17 @@ def _message(message: Message, update_id: int, me: Me) -> Inbound | None:
     reply = message.reply_to_message
     quoted = reply.message_id if reply is not None and _is_mine(reply, me) else None
     kind, command, rest, meant = InboundKind.TEXT, "", text, private or quoted is not None
-    if entities and entities[0].type == "bot_command" and entities[0].offset == 0:
-        word, _, target = _slice(text, entities[0]).lstrip("/").partition("@")
+    mentioned, rest = _mention(text, entities, me)
+    found = _command(text, entities, rest)
+    if found is not None:
+        word, _, target = _slice(text, found).lstrip("/").partition("@")
         if target and target.lower() != me.username.lower():
             return None
-        kind, command, rest = InboundKind.COMMAND, word.lower(), _after(text, entities[0])
-        meant = meant or bool(target)
-    else:
-        mentioned, rest = _mention(text, entities, me)
-        meant = meant or mentioned
+        kind, command, rest = InboundKind.COMMAND, word.lower(), _after(text, found)
+        mentioned = bool(target) or found.offset > 0  # a mention behind a command is what the command is about
+    elif not rest.strip() and not files and not unusable:
+        rest = text  # nothing but the mention, which is more than nothing to a model
+    meant = meant or mentioned
     return Inbound(
         address,
         _actor(sender),
@@ -149,13 +149,18 @@ def _message(message: Message, update_id: int, me: Me) -> Inbound | None:
     )
 
 
+def _passed_on(what: Written) -> bool:
+    """Whether it speaks for a chat, is forwarded, or was written by a bot in its sender's name."""
+    signs = (what.sender_chat, what.forward_origin, what.forward_date, what.via_bot, what.sender_business_bot)
+    return any(sign is not None for sign in signs)
+
+
 def _own_words(reply: Origin | None, sender: User) -> str | None:
-    """What the message says that is replied to, if its sender wrote it: a forwarded one is somebody else's."""
+    """What the message says that is replied to, if its sender wrote it: one that was passed on is somebody else's."""
     text = None if reply is None else reply.text or reply.caption
     if reply is None or text is None:
         return None
-    passed_on = (reply.sender_chat, reply.forward_origin, reply.forward_date)
-    mine = reply.from_user is not None and reply.from_user.id == sender.id and all(one is None for one in passed_on)
+    mine = reply.from_user is not None and reply.from_user.id == sender.id and not _passed_on(reply)
     return text if mine else ""
 
 
@@ -183,6 +188,16 @@ def _mention(text: str, entities: list[Entity], me: Me) -> tuple[bool, str]:
         if named or linked:
             return True, _after(text, entity) if entity.offset == 0 else text
     return False, text
+
+
+def _command(text: str, entities: list[Entity], rest: str) -> Entity | None:
+    """The command with which ``rest`` begins: all of the text, or what stands behind a mention of the bot."""
+    start = _units(text) - _units(rest.lstrip())
+    return next((one for one in entities if one.type == "bot_command" and one.offset == start), None)
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _is_mine(reply: Origin, me: Me) -> bool:

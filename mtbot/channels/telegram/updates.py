@@ -54,8 +54,8 @@ class PhotoSize(_Part):
     file_size: int | None = None
 
 
-class Origin(_Part):
-    """The message that this one answers, and whoever wrote it."""
+class Written(_Part):
+    """Whoever is said to have written something, and what makes it nobody's own words; those fields matter by being there."""
 
     message_id: int
     from_user: User | None = Field(None, alias="from")
@@ -64,21 +64,26 @@ class Origin(_Part):
     sender_chat: object = None
     forward_origin: object = None
     forward_date: object = None
+    """In place of ``forward_origin`` on a server older than Bot API 7.0."""
+    via_bot: object = None
+    """The inline bot that made the text; its sender may have seen no more than a title of it."""
+    sender_business_bot: object = None
+    """The bot that sent it in the name of a business account."""
 
 
-class Message(_Part):
+class Origin(Written):
+    """The message that this one answers."""
+
+
+class Message(Written):
     """A message; one that Telegram does not show any more has little more than its chat and its id.
 
     The fields of type ``object`` matter only by being there.
     """
 
-    message_id: int
     chat: Chat
-    from_user: User | None = Field(None, alias="from")
     message_thread_id: int | None = None
     is_topic_message: bool | None = None
-    text: str | None = None
-    caption: str | None = None
     entities: list[Entity] | None = None
     caption_entities: list[Entity] | None = None
     reply_to_message: Origin | None = None
@@ -87,10 +92,6 @@ class Message(_Part):
     media_group_id: str | None = None
     migrate_to_chat_id: int | None = None
     migrate_from_chat_id: int | None = None
-    sender_chat: object = None
-    forward_origin: object = None
-    forward_date: object = None
-    """In place of ``forward_origin`` on a server older than Bot API 7.0."""
     voice: object = None
     video_note: object = None
     audio: object = None

@@ -61,6 +61,7 @@ def test_a_group_message_without_a_mention() -> None:
         ({"from": CHIEF, "text": "passed on", "forward_origin": {"type": "user"}}, ""),
         ({"from": CHIEF, "text": "passed on", "forward_date": 1}, ""),
         ({"from": CHIEF, "text": "for a chat", "sender_chat": GROUP}, ""),
+        ({"from": CHIEF, "text": "a bot's", "via_bot": {"id": 9}}, ""),
     ],
 )
 def test_what_is_replied_to_counts_where_the_same_person_wrote_it(
@@ -138,6 +139,33 @@ def test_commands() -> None:
     assert middle.kind is InboundKind.TEXT
 
 
+def test_a_command_behind_a_mention_is_one() -> None:
+    """Nobody who writes @bot /stop in a hurry wants to talk about it; a mention behind a command is its argument."""
+    mention = entity("mention", 0, 12)
+    found = message("@nas_ops_bot \n /stop now", GROUP, entities=[*mention, *entity("bot_command", 15, 5)])
+    assert found is not None
+    assert (found.command, found.text, found.addressed) == ("stop", "now", True)
+    theirs = [*mention, *entity("bot_command", 13, 15)]
+    assert message("@nas_ops_bot /stop@other_bot", GROUP, entities=theirs) is None
+    middle = message("@nas_ops_bot do /stop", GROUP, entities=[*mention, *entity("bot_command", 16, 5)])
+    assert middle is not None
+    assert (middle.kind, middle.text) == (InboundKind.TEXT, "do /stop")
+    about = message("/ban @nas_ops_bot", GROUP, entities=[*entity("bot_command", 0, 4), *entity("mention", 5, 12)])
+    assert about is not None
+    assert (about.command, about.addressed) == ("ban", False)
+
+
+def test_a_mention_alone_is_what_was_said() -> None:
+    """A model is never asked about an empty text, which some servers refuse."""
+    found = message("@nas_ops_bot ", GROUP, entities=entity("mention", 0, 12))
+    assert found is not None
+    assert (found.text, found.addressed) == ("@nas_ops_bot", True)
+    photo = [{"file_id": "a", "file_unique_id": "b", "width": 1, "height": 1}]
+    shown = message(None, GROUP, photo=photo, caption="@nas_ops_bot", caption_entities=entity("mention", 0, 12))
+    assert shown is not None
+    assert (shown.text, shown.addressed) == ("", True)
+
+
 def test_topics() -> None:
     """A topic is another conversation; General, and a thread that is only a chain of replies, are not."""
     topic = message(chat=GROUP, is_topic_message=True, message_thread_id=42)
@@ -159,10 +187,12 @@ def test_captions_count_as_text() -> None:
 
 
 def test_what_no_person_wrote_themselves_is_nothing() -> None:
-    """On behalf of a chat, by a bot, forwarded, empty, without a sender, in a channel, or no message at all."""
+    """On behalf of a chat, by a bot or by way of one, forwarded, empty, without a sender, in a channel, or no message."""
     origin = {"type": "hidden_user", "sender_user_name": "x", "date": 1}
     assert message(sender_chat=GROUP) is None
     assert message(forward_origin=origin) is None
+    assert message("/approve K7QD", via_bot={"id": 9}, entities=entity("bot_command", 0, 8)) is None
+    assert message(sender_business_bot={"id": 9}) is None
     assert message(" \n ") is None
     assert message(chat={"id": -5, "type": "channel", "title": "news"}) is None
     body = {"message_id": 6, "date": 1, "chat": PRIVATE, "text": "x"}

@@ -56,6 +56,8 @@ BODIES: dict[str, dict[str, object]] = {
     "dice": {"dice": {"emoji": "🎲", "value": 3}},
     "on behalf": {"text": "hello", "sender_chat": {"id": -5, "type": "channel", "title": "news"}},
     "forward": {"text": "hello", "forward_origin": {"type": "hidden_user", "sender_user_name": "x", "date": 1}},
+    "by way of a bot": {"text": "hello", "via_bot": {**BOT, "id": 9}},
+    "in a business's name": {"text": "hello", "sender_business_bot": {**BOT, "id": 9}},
     "moved away": {"migrate_to_chat_id": -1009},
     "moved here": {"migrate_from_chat_id": -9},
     "joined": {"new_chat_members": [BOT]},
