@@ -60,17 +60,17 @@ def _through_socks(base_url: str, proxy: str) -> httpx.AsyncBaseTransport | None
 def not_sent(error: Exception, proxy: str) -> str | None:
     """Why nothing of a request can have arrived, in words without an address; None where something may have.
 
-    What a server itself is called is the caller's business: "" where there is no proxy to speak of.
+    What a server itself is called is the caller's business: "" where there is nothing more to be said of it.
     """
     if not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout | httpx.ProxyError):
         return None
+    tls = _tls_fault(error)
     if not proxy:
-        return ""
+        return f"no agreement on TLS: {tls}" if tls else ""
     if isinstance(error, httpx.ProxyError):
         return _refusal(error, proxy)
     if isinstance(error, httpx.ConnectTimeout):
         return NO_ANSWER
-    tls = _tls_fault(error)
     return f"no connection came about through the proxy ({tls})" if tls else NOT_REACHED
 
 

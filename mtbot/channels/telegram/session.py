@@ -142,7 +142,9 @@ class Session(BaseSession):
     def unsent(self, error: Exception) -> Unreachable | None:
         """The failure after which nothing of a request can have arrived, in words; None where something may have."""
         said = not_sent(error, self._proxy)
-        return None if said is None else Unreachable(said or "the Bot API server can't be reached")
+        if said is None or self._proxy:
+            return None if said is None else Unreachable(said)
+        return Unreachable("the Bot API server can't be reached" + (f" ({said})" if said else ""))
 
 
 def _upload(key: str, file: InputFile) -> tuple[str, bytes]:

@@ -64,6 +64,7 @@ def caused(error: httpx.ConnectError, cause: BaseException) -> httpx.ConnectErro
         (httpx.ConnectError("no route"), "", ""),
         (httpx.ConnectTimeout("slow"), "", ""),
         (httpx.PoolTimeout("full"), "", ""),
+        (caused(httpx.ConnectError("x"), ssl.SSLError()), "", "no agreement on TLS: SSLError"),
         (httpx.ReadError("broke"), "", None),
         (httpx.RemoteProtocolError("odd"), "http://p:1", None),
         (TimeoutError(), "http://p:1", None),

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
@@ -16,10 +17,12 @@ from mtbot.channels.telegram.transport import ALLOWED_UPDATES, Account, Transpor
 from mtbot.domain.errors import Ambiguous, ChannelError, ChatGone, PollConflict, Throttled, TokenRejected, Unreachable
 from mtbot.domain.ids import BotName
 from mtbot.domain.menu import Menu
+from mtbot.net import client
 from mtbot.simulator import faults
 from mtbot.simulator.faults import Fault
 from mtbot.simulator.telegram import DEFAULT_TOKEN, TelegramSimulator
 from mtbot.simulator.values import Attachment
+from tests.integration.tools.certificates import authority_and_server
 
 SEND = SendMessage(chat_id=1001, text="hello")
 
@@ -326,6 +329,32 @@ async def test_a_poll_under_way_breaks_when_connections_are_renewed(
             await poll
     telegram.push_update(None, {"message": {"n": 1}})
     assert len(await transport.updates(None)) == 1
+
+
+async def test_a_server_with_another_certificate_is_told_from_one_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who runs a server of their own learns what to mend; nothing was sent."""
+    context, served = authority_and_server("another.invalid")
+    monkeypatch.setattr(client, "trusted", lambda _base: context)
+    reached: list[bytes] = []
+
+    async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        reached.append(await reader.read(1))
+        writer.close()
+
+    server = await asyncio.start_server(hear, "127.0.0.1", 0, ssl=served)
+    port = server.sockets[0].getsockname()[1]
+    found = Transport(Account(BotName("ops"), DEFAULT_TOKEN, f"https://localhost:{port}"))
+    said = "the Bot API server can't be reached (no agreement on TLS: SSLCertVerificationError)"
+    try:
+        for failing in (found.call(SEND), found.updates(None)):
+            with pytest.raises(Unreachable, match=f"^{re.escape(said)}$"):
+                await failing
+    finally:
+        await found.close()
+        server.close()
+    assert reached == []
 
 
 async def test_a_server_that_moved_is_not_followed(telegram: TelegramSimulator, transport: Transport) -> None:
