@@ -23,16 +23,20 @@ from mtbot.domain.errors import (
 )
 from mtbot.domain.ids import ApprovalId
 from mtbot.domain.ports import Clock, Consents, Deliverer, Masker, Outbox
-from mtbot.domain.record import ApprovalState, CardKind, OutboxItem, OutboxRow, OutKind
+from mtbot.domain.record import ApprovalState, Attachment, CardKind, OutboxItem, OutboxRow, OutKind
 from mtbot.domain.turn import Address, SurfaceName
 
 IDLE_SECONDS = 2.0
 """How long the worker rests when nobody wakes it: another process (the CLI) may have queued something."""
 
 MAX_ATTEMPTS = 8
+PATIENT_ATTEMPTS = 1440
+"""While the server cannot be reached at all: one a minute for a day."""
+
 BACK_OFF_MS = 1000
 """Until the second try; it doubles with each."""
 
+LOST = "I could not send my last answer. Ask me to repeat it, or for a shorter one."
 MISSING = "I can't tell whether my last answer reached you. If it did not, ask me to repeat it."
 TWICE = "I can't tell whether this reached you before."
 
@@ -123,7 +127,7 @@ class OutboxWorker:
         # One row that cannot be sent must not silence its chat for ever; it is dropped and the log says why.
         except Exception as error:  # noqa: BLE001  one bad row must not silence its chat
             _log.exception("outbox.crashed", row=row.id, kind=row.item.kind.value)
-            await self._drop(row, f"it could not be sent: {type(error).__name__}")
+            await self._lose(row, f"it could not be sent: {type(error).__name__}")
         finally:
             self._busy.pop(key, None)
             self._more.set()
@@ -155,7 +159,7 @@ class OutboxWorker:
                 await outbox.retry(row.id, self._clock.now_ms(), _left(item, error))
                 return
             _log.error("outbox.refused", row=row.id, kind=item.kind.value, code=error.code, error=str(error))
-            await self._drop(row, str(error))
+            await (self._drop if isinstance(error, ChatGone) else self._lose)(row, str(error))
         except asyncio.CancelledError:
             # what is to be said about it waits for the next start, as after a crash
             await asyncio.shield(self._unsure(row, Ambiguous("the gateway stopped while it was being sent")))
@@ -195,8 +199,10 @@ class OutboxWorker:
 
         An answer is not said twice, but the person hears that one may be missing; so does a notice with buttons.
         """
+        if item.file is not None:
+            return self._about(item, f"I can't tell whether {_named(item.file)} reached you.")
         if item.kind is OutKind.REPLY:
-            return OutboxItem(OutKind.NOTICE, item.address, text=self._masker.mask(MISSING), quote=item.quote)
+            return self._about(item, MISSING)
         if item.kind is OutKind.NOTICE and item.card is not None and item.card.choices:
             card = replace(item.card, choices=(), lines=(*item.card.lines, self._masker.mask(TWICE)))
             return OutboxItem(OutKind.NOTICE, item.address, card=card, quote=item.quote)
@@ -214,6 +220,24 @@ class OutboxWorker:
         card = replace(item.card, kind=CardKind.NOTICE, choices=(), lines=(*item.card.lines, said), silent=False)
         return OutboxItem(OutKind.NOTICE, item.address, card=card, quote=item.quote)
 
+    def _about(self, item: OutboxItem, words: str) -> OutboxItem:
+        return OutboxItem(OutKind.NOTICE, item.address, text=self._masker.mask(words), quote=item.quote)
+
+    async def _lose(self, row: OutboxRow, why: str) -> None:
+        """Drop what cannot be sent, and say so where a person would wait for it."""
+        await self._drop(row, why)
+        item = row.item
+        if item.file is not None:
+            words = f"I could not send {_named(item.file)}."
+        elif item.kind is OutKind.REPLY and not item.silent:
+            words = LOST
+        else:
+            return
+        try:
+            await self._mail.outbox.put(self._about(item, words), now_ms=self._clock.now_ms())
+        except MtclawError as error:
+            _log.error("outbox.not_written", row=row.id, code=error.code, error=str(error))
+
     async def _drop(self, row: OutboxRow, why: str) -> None:
         """Never to be sent; a question that nobody will see is taken back, so that its turn does not wait in vain."""
         try:
@@ -224,10 +248,14 @@ class OutboxWorker:
             _log.error("outbox.not_written", row=row.id, code=error.code, error=str(error))
 
     async def _again(self, row: OutboxRow, error: ChannelError) -> None:
-        """Back off: 1, 2, 4 ... up to 60 s; a question is kept for as long as it may be answered."""
-        if row.attempts >= MAX_ATTEMPTS and row.item.kind is not OutKind.CARD:
+        """Back off: 1, 2, 4 ... up to 60 s; a question is kept for as long as it may be answered.
+
+        A server that cannot be reached holds up everything alike, and what was to be said is still wanted afterwards.
+        """
+        most = PATIENT_ATTEMPTS if isinstance(error, Unreachable) else MAX_ATTEMPTS
+        if row.attempts >= most and row.item.kind is not OutKind.CARD:
             _log.error("outbox.gave_up", row=row.id, error=str(error))
-            await self._mail.outbox.drop(row.id, f"gave up: {error}")
+            await self._lose(row, f"gave up: {error}")
             return
         wait = min(60_000, BACK_OFF_MS * 2 ** min(row.attempts, 6))
         await self._mail.outbox.retry(row.id, self._clock.now_ms() + wait, _left(row.item, error))
@@ -238,6 +266,11 @@ class OutboxWorker:
             return None if approval is None else (await self._mail.consents.get(approval)).message
         except ConsentError:
             return None
+
+
+def _named(file: Attachment) -> str:
+    name = str(file.name).replace("`", "´")
+    return f"the file `{name}`"
 
 
 def _left(item: OutboxItem, error: ChannelError) -> OutboxItem | None:

@@ -123,14 +123,14 @@ async def test_what_was_certainly_not_sent_is_tried_again_later(office: Office, 
 
 
 async def test_a_line_is_given_up_in_the_end(office: Office) -> None:
-    """After eight tries the next line of the chat has its turn."""
-    chat = Chat(deque(Unreachable("no") for _ in range(module.MAX_ATTEMPTS + 1)))
+    """After eight tries the next line of the chat has its turn, and whoever waits for an answer is told."""
+    chat = Chat(deque(ChannelError("bad gateway", status=502) for _ in range(module.MAX_ATTEMPTS + 1)))
     await put(office, note("a"), note("b"))
     for _ in range(module.MAX_ATTEMPTS + 2):
         async with serving(office, chat):
             pass
         office.clock.now += 60_000
-    assert chat.texts() == ["b"]
+    assert chat.texts() == ["b", module.LOST]
 
 
 @pytest.mark.parametrize("fault", [ChatGone("blocked"), ChannelError("bad", status=400), OSError()])
@@ -140,7 +140,7 @@ async def test_what_cannot_arrive_is_not_sent_again(office: Office, fault: Excep
     await put(office, note("a"), note("b"))
     async with serving(office, chat):
         pass
-    assert chat.texts() == ["b"]
+    assert chat.texts() == ["b"] + [module.LOST] * (not isinstance(fault, ChatGone))
 
 
 async def test_an_edit_that_may_have_arrived_is_made_again(office: Office) -> None:
