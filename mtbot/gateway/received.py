@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from mtbot.domain.errors import ChannelError, MtclawError
+from mtbot.domain.errors import Ambiguous, ChannelError, MtclawError, Throttled, Unreachable
 from mtbot.domain.received import RECEIVED, Attachments, FileRefused, Full, Shelf, kept_name, size_text
 from mtbot.domain.turn import Address, Attached, Inbound
 
@@ -17,6 +17,11 @@ QUIET_SECONDS = 1.0
 """An album is complete when nothing of it has come for so long; Telegram sends its parts within a moment."""
 
 LARGEST_ALBUM = 10
+
+FETCH_PAUSES = (1.0, 3.0)
+"""Seconds between tries of a file that was not had for a reason that may pass: nothing is done twice by asking twice."""
+
+NOT_HAD = "I could not get it from the chat service. Please send it again."
 
 _log = structlog.get_logger()
 
@@ -50,8 +55,12 @@ class Received:
             try:
                 data = await self._fetched(inbound, attached)
                 where = await self._shelving.shelf.put(inbound.address, name, data)
-            except (FileRefused, ChannelError) as error:
-                why = error.message if isinstance(error, ChannelError) else str(error)
+            except ChannelError as error:
+                _log.warning("received.not_fetched", bot=str(inbound.address.bot), error=str(error))
+                faults.setdefault(NOT_HAD, []).append(attached.name or "the file")
+                continue
+            except FileRefused as error:
+                why = str(error)
                 faults.setdefault(why, []).append(attached.name or "the file")
                 continue
             of = f", {attached.mime}" if attached.mime else ""
@@ -68,6 +77,13 @@ class Received:
             raise FileRefused(f"it has {size_text(attached.size)}, and I take at most {size_text(most)}.")
         if await self._shelving.shelf.room(inbound.address) < max(1, attached.size or 0):
             raise Full(self._shelving.most_in_all)
+        for pause in FETCH_PAUSES:
+            try:
+                return await self._shelving.attachments.fetch(inbound.address.bot, attached.handle, most)
+            except ChannelError as error:
+                if not isinstance(error, Unreachable | Ambiguous | Throttled) and error.status < 500:
+                    raise
+            await asyncio.sleep(pause)
         return await self._shelving.attachments.fetch(inbound.address.bot, attached.handle, most)
 
 

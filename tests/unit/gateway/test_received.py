@@ -3,10 +3,13 @@
 import asyncio
 from dataclasses import replace
 
-from mtbot.domain.errors import ChannelError, StorageError
+import pytest
+
+from mtbot.domain.errors import Ambiguous, ChannelError, StorageError, Throttled, Unreachable
 from mtbot.domain.ids import BotName
 from mtbot.domain.received import FileRefused
 from mtbot.domain.turn import Address, Attached, Inbound, SourceRef
+from mtbot.gateway import received as module
 from mtbot.gateway.received import LARGEST_ALBUM, Albums, Received, Shelving
 from tests.unit.approvals.samples import CHIEF, PRIVATE
 from tests.unit.gateway.rooms import inbound
@@ -16,10 +19,17 @@ AT_ONCE = 0.0
 
 
 class Place:
-    """A channel and a shelf in memory. What is in ``broken`` cannot be fetched."""
+    """A channel and a shelf in memory. What is in ``broken`` cannot be fetched, in ``passing`` not at once."""
 
-    def __init__(self, broken: dict[str, Exception] | None = None, full: bool = False, room: int = 10**9) -> None:
+    def __init__(
+        self,
+        broken: dict[str, Exception] | None = None,
+        full: bool = False,
+        room: int = 10**9,
+        passing: dict[str, list[ChannelError]] | None = None,
+    ) -> None:
         self.broken = broken or {}
+        self.passing = passing or {}
         self.full = full
         self.left = room
         self.kept: dict[str, bytes] = {}
@@ -31,6 +41,8 @@ class Place:
         self.fetched.append(handle)
         if handle in self.broken:
             raise self.broken[handle]
+        if self.passing.get(handle):
+            raise self.passing[handle].pop()
         return handle.encode()
 
     async def room(self, address: Address) -> int:
@@ -78,7 +90,24 @@ async def test_one_file_that_cannot_be_had_does_not_cost_the_others() -> None:
         with_files(Attached("gone", "a"), Attached("huge", "b"), Attached("f", "c"), text="")
     )
     assert message.text == "[received file: inbox/20261130-c, 1 bytes]"
-    assert told == ("I could not take a: wrong file identifier", "I could not take b: it is larger than 1 MB.")
+    assert told == (f"I could not take a: {module.NOT_HAD}", "I could not take b: it is larger than 1 MB.")
+    assert place.fetched == ["gone", "huge", "f"]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [Unreachable("broke"), Ambiguous("broke"), Throttled("slow", 3), ChannelError("bad gateway", status=502)],
+    ids=["unreachable", "ambiguous", "throttled", "502"],
+)
+async def test_what_may_pass_is_waited_out(fault: ChannelError, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is asked for a few times; then its sender is told, in words and not in codes."""
+    monkeypatch.setattr(module, "FETCH_PAUSES", (0.0, 0.0))
+    for times, fetched in ((2, True), (3, False)):
+        place = Place(passing={"f": [fault] * times})
+        message, told = await received(place).kept(with_files(Attached("f", "a")))
+        assert place.fetched == ["f"] * 3
+        assert ("[received file" in message.text) is fetched
+        assert told == (() if fetched else (f"I could not take a: {module.NOT_HAD}",))
 
 
 async def test_what_is_too_large_is_not_even_fetched() -> None:
