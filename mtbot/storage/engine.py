@@ -17,7 +17,7 @@ from mtbot.storage.connections import BUSY_S, Mode, explain
 from mtbot.storage.instance import Instance, this_instance
 from mtbot.storage.opening import Opened, open_reading, open_writing
 from mtbot.storage.place import Place
-from mtbot.storage.seal import BlankSeal, Seal, read_key
+from mtbot.storage.seal import Seal, read_key
 from mtbot.storage.wire import Wire, transaction
 from mtbot.storage.writer import Writer
 
@@ -99,10 +99,10 @@ class Database:
     def rehearsal(self) -> "Database":
         """The same database, but whatever is written to it is undone: so a first write need not wait for what it builds.
 
-        Nothing is sealed there either, only left out. The record is no place to rehearse in: ``transact`` is refused.
+        The record is no place to rehearse in: ``transact`` is refused.
         """
         twin = copy.copy(self)
-        twin.keeps, twin._seal = False, BlankSeal()  # noqa: SLF001 - it is of this class
+        twin.keeps = False
         return twin
 
     async def transact(self, work: Callable[[Wire], T], after: Callable[[T], None]) -> T:

@@ -336,7 +336,7 @@ class TestCrash:
 class TestCost:
     """What the command line pays."""
 
-    @pytest.mark.parametrize("module", ["alembic", "psycopg", "cryptography"])
+    @pytest.mark.parametrize("module", ["alembic", "psycopg", "nacl"])
     def test_opening_and_reading_import_only_what_they_need(self, sqlite: SqlitePlace, module: str) -> None:
         """Alembic costs a quarter of a second, psycopg a tenth."""
         code = (

@@ -5,7 +5,7 @@ from sqlalchemy import select, text
 from sqlmodel import Session
 
 from mtbot.bootstrap.rehearsal import rehearse
-from mtbot.domain.errors import SealError, StorageError
+from mtbot.domain.errors import StorageError
 from mtbot.domain.ids import BotName, ChatId
 from mtbot.domain.record import OutboxItem, OutKind
 from mtbot.domain.turn import Address, SurfaceName
@@ -46,14 +46,6 @@ async def test_nothing_is_rehearsed_on_the_record(db: Database) -> None:
     """Not even to be undone."""
     with pytest.raises(StorageError, match="what is rehearsed is not"):
         await db.rehearsal().transact(lambda wire: wire, print)
-
-
-async def test_what_is_rehearsed_is_not_sealed_but_left_out(db: Database) -> None:
-    """Should it ever be kept by mistake, there is nothing in it, and it does not open."""
-    box = db.rehearsal().seal.close("a secret", "inbox", 1)
-    assert len(box) == 1
-    with pytest.raises(SealError):
-        db.seal.open(box, "inbox", 1)
 
 
 async def test_a_database_that_is_gone_is_no_reason_not_to_serve(db: Database) -> None:

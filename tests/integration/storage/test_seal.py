@@ -24,6 +24,12 @@ def test_a_text_comes_out_as_it_went_in(text: str) -> None:
     assert SEAL.open(SEAL.close(text, "inbox", 5), "inbox", 5) == text
 
 
+def test_a_box_of_an_earlier_version_opens() -> None:
+    """Whatever library closed it: ChaCha20-Poly1305 of RFC 8439, behind a version and a nonce."""
+    box = "01e21bdec34f15c634c685ab12d625ca39881fad7a6eff2e7b9cf2ed2b044fea5004594c6f5bb68911ccf397"
+    assert SEAL.open(bytes.fromhex(box), "inbox", "ops\n5\nabc") == "hunter2 \u2603 \ud83d"
+
+
 def test_the_same_text_never_looks_the_same() -> None:
     """Two rows with one content cannot be told to have it."""
     assert SEAL.close("x", "inbox", 5) != SEAL.close("x", "inbox", 5)

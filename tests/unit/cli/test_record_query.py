@@ -96,7 +96,7 @@ def test_a_list_loads_neither_the_policy_nor_the_database_library(recorded: str)
         "from mtbot.cli.main import run\n"
         "assert run(['--config', sys.argv[1], 'approvals', 'list']) == 0\n"
         "heavy = {'sqlalchemy', 'sqlmodel', 'alembic', 'psycopg', 'asyncio', 'bashlex', 'tree_sitter', 'httpx', 'aiogram',\n"
-        "         'mtbot.policy.readonly', 'mtbot.policy.deny', 'mtbot.agent.loop', 'cryptography'}\n"
+        "         'mtbot.policy.readonly', 'mtbot.policy.deny', 'mtbot.agent.loop', 'nacl'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
     done = subprocess.run(
