@@ -36,15 +36,15 @@ async def test_show_tells_what_is_on_record(tmp_path: Path) -> None:
 
 
 async def test_asking_again_counts_as_a_message(tmp_path: Path) -> None:
-    """Whoever has no turn left in this hour begins none by a button either."""
-    setting = Setting(extra="limits: {turns_per_hour: 1}")
+    """Whoever has no turn left in this hour, of which one was before the restart, begins none by a button either."""
+    setting = Setting(extra="limits: {turns_per_hour: 2}")
     async with open_stage(tmp_path, (*STEPS, say("Hello.")), setting, start=False) as stage:
         stage.config.write_text(stage.config.read_text().replace("owner: chief", "owner: review"))
         await cut(stage)
         await stage.telegram.say(CHIEF, None, "hello")
         await stage.telegram.shown(CHIEF.id, "Hello.", timeout=20)
         said = await stage.telegram.press(CHIEF, "Ask to run it again", CHIEF.id)
-        assert said.startswith("You have asked 1 things within an hour")
+        assert said.startswith("You have asked 2 things within an hour")
 
 
 async def test_dismiss_takes_the_buttons_away(tmp_path: Path) -> None:
