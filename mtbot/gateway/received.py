@@ -21,6 +21,9 @@ LARGEST_ALBUM = 10
 FETCH_PAUSES = (1.0, 3.0)
 """Seconds between tries of a file that was not had for a reason that may pass: nothing is done twice by asking twice."""
 
+FETCH_SECONDS = 30.0
+"""A file whose tries took longer is not asked for again: whatever else is said in its chat waits for it."""
+
 NOT_HAD = "I could not get it from the chat service. Please send it again."
 
 _log = structlog.get_logger()
@@ -77,11 +80,14 @@ class Received:
             raise FileRefused(f"it has {size_text(attached.size)}, and I take at most {size_text(most)}.")
         if await self._shelving.shelf.room(inbound.address) < max(1, attached.size or 0):
             raise Full(self._shelving.most_in_all)
+        now = asyncio.get_running_loop().time
+        begun = now()
         for pause in FETCH_PAUSES:
             try:
                 return await self._shelving.attachments.fetch(inbound.address.bot, attached.handle, most)
             except ChannelError as error:
-                if not isinstance(error, Unreachable | Ambiguous | Throttled) and error.status < 500:
+                passes = isinstance(error, Unreachable | Ambiguous | Throttled) or error.status >= 500
+                if not passes or now() - begun > FETCH_SECONDS:
                     raise
             await asyncio.sleep(pause)
         return await self._shelving.attachments.fetch(inbound.address.bot, attached.handle, most)

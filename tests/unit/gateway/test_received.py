@@ -110,6 +110,14 @@ async def test_what_may_pass_is_waited_out(fault: ChannelError, monkeypatch: pyt
         assert told == (() if fetched else (f"I could not take a: {module.NOT_HAD}",))
 
 
+async def test_a_file_that_took_its_time_is_not_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other messages of its chat wait for it."""
+    monkeypatch.setattr(module, "FETCH_SECONDS", -1.0)
+    place = Place(passing={"f": [Unreachable("broke")]})
+    assert (await received(place).kept(with_files(Attached("f", "a"))))[1] == (f"I could not take a: {module.NOT_HAD}",)
+    assert place.fetched == ["f"]
+
+
 async def test_what_is_too_large_is_not_even_fetched() -> None:
     """By what the sender's program says; the rest shows while it comes."""
     place = Place()
