@@ -16,13 +16,14 @@ from mtbot.domain.ids import BotName, ChatId
 from mtbot.domain.record import OutboxItem, OutKind
 from mtbot.domain.turn import Address, SurfaceName
 from mtbot.gateway.daily import Chore, Daily
+from mtbot.gateway.standing import CHORE, RecordCheck
 from mtbot.storage.ledger import LedgerStore
 
 SYSLOG = "/dev/log"
 QUEUE_MS = 14 * 86_400_000
 
 
-def daily_of(engine: Engine) -> Daily:
+def daily_of(engine: Engine, check: RecordCheck) -> Daily:
     """The chores that the configuration wants."""
     care, clock = maintenance_of(engine.office.db), engine.loaded.clock
 
@@ -36,10 +37,24 @@ def daily_of(engine: Engine) -> Daily:
     async def outputs() -> None:
         await expire_outputs(engine.loaded)
 
-    chores = [Chore("tidy", tidy), Chore("outputs", outputs)]
+    chores = [Chore(CHORE, check.look), Chore("tidy", tidy), Chore("outputs", outputs)]
     if engine.loaded.settings.audit.anchor is not Anchor.OFF:
         chores.insert(0, Chore("anchor", anchor))
     return Daily(chores, LedgerStore(engine.office.db), clock)
+
+
+def record_check(engine: Engine) -> RecordCheck:
+    """The look at the record, of whose fault the owner reads in their private chat, if they have one."""
+
+    async def tell(words: str) -> None:
+        place = owner_chat(engine.loaded)
+        if place is None:
+            return
+        item = OutboxItem(OutKind.NOTICE, place, text=engine.loaded.redactor.mask(words))
+        await engine.office.stores.outbox.put(item, now_ms=engine.loaded.clock.now_ms())
+        engine.wake()
+
+    return RecordCheck(engine.office.stores.trail, tell)
 
 
 async def send_head(engine: Engine) -> None:

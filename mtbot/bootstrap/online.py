@@ -13,7 +13,7 @@ from mtbot.bootstrap import collector
 from mtbot.bootstrap.account import find_account
 from mtbot.bootstrap.bots import BotParts, Bots, BotWays
 from mtbot.bootstrap.chat_commands import commands_of
-from mtbot.bootstrap.chores import daily_of
+from mtbot.bootstrap.chores import daily_of, record_check
 from mtbot.bootstrap.engine import Engine
 from mtbot.bootstrap.limits import recall_questions, recall_turns
 from mtbot.bootstrap.offline import Loaded
@@ -41,6 +41,7 @@ from mtbot.gateway.outputs import OutputDesk, OutputsFrame
 from mtbot.gateway.pairing import Pairer, PairFrame
 from mtbot.gateway.received import Received, Shelving
 from mtbot.gateway.senders import Senders
+from mtbot.gateway.standing import RecordCheck
 from mtbot.gateway.status import Statuses, StatusFrame
 from mtbot.gateway.throttle import Throttle
 from mtbot.policy.limits import HourlyLimit
@@ -69,7 +70,8 @@ def build_gateway(engine: Engine) -> "Running":
     started = time.monotonic()
     running = Running(engine, ways)
     stores = engine.office.stores
-    commands = commands_of(engine, functools.partial(running.about, started=started))
+    running.check = record_check(engine)
+    commands = commands_of(engine, functools.partial(running.about, started=started), running.check)
     frame = IntakeFrame(
         engine.loaded.clock,
         engine.loaded.redactor,
@@ -192,6 +194,7 @@ class Running:
     cut_offs: CutOffs
     reloader: Reloader
     trash: TrashKeeper
+    check: RecordCheck
     scheduler: "Scheduler"
 
     def __init__(self, engine: Engine, ways: BotWays) -> None:
@@ -269,7 +272,7 @@ class Running:
                     bot.poller.take_in(row)
         services: list[Service] = [functools.partial(self.bots.poll, bot) for bot in bots]
         services += [self.bots.introduce, self.engine.recovery.watch]
-        services.append(daily_of(self.engine).run)
+        services.append(daily_of(self.engine, self.check).run)
         if self.engine.loaded.settings.cron.enabled:
             services.append(self.scheduler.run)
         services += [self.engine.jobs.run, *self.beside]

@@ -36,6 +36,11 @@ class SystemClock:
         """``2026-11-30``: the day of that moment as an ISO date."""
         return datetime.fromtimestamp(at_ms / 1000, self._zone).date().isoformat()
 
+    def midnight(self, at_ms: int) -> int:
+        """When the day of that moment began, as Unix time in milliseconds."""
+        at = datetime.fromtimestamp(at_ms / 1000, self._zone)
+        return round(at.replace(hour=0, minute=0, second=0, microsecond=0, fold=0).timestamp() * 1000)
+
     def day_text(self, at_ms: int) -> str:
         """``30 December``; with the year when that is not this one."""
         at = datetime.fromtimestamp(at_ms / 1000, self._zone)

@@ -101,6 +101,7 @@ class Commands:
         self._about = about
         self._clock = clock
         self.outward: Callable[[Address], Address] = lambda address: address
+        self.standing: Callable[[Inbound], Awaitable[str]] = _no_standing
         self.usage: Callable[[Inbound], Awaitable[str]] = _no_usage
         self.afresh: Callable[[Inbound], Awaitable[str]] = _no_new
         self.doing: Callable[[SessionId], str] = lambda _session: ""
@@ -173,6 +174,7 @@ class Commands:
                 f"Running: {self._lanes.running or 'nothing'} · waiting: {waiting or 'nothing'}",
                 f"Telegram: last poll {polled} · model: {about.model}",
                 f"This conversation: {summary.messages if summary else 0} messages, {tokens} tokens",
+                *((await self.standing(inbound)).splitlines()),
             )
         )
 
@@ -329,6 +331,10 @@ class Commands:
             return f"That could not be written down, so it does not count: {error.message}"
         self._lanes.resume(approval.address.session, approval.id)
         return ""
+
+
+async def _no_standing(_inbound: Inbound) -> str:
+    return ""
 
 
 async def _no_usage(_inbound: Inbound) -> str:

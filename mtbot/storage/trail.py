@@ -1,5 +1,6 @@
 """The audit record: appended to, never changed; read in pages, verified as a stream, pruned only from its beginning."""
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
@@ -12,7 +13,7 @@ from mtbot.audit import ENDS, ChainFault, ChainReport, Mark, Verifier, prune_dra
 from mtbot.domain.again import Keep
 from mtbot.domain.errors import NotUsable, StorageError
 from mtbot.domain.ids import ApprovalId, CallId, SessionId
-from mtbot.domain.record import ApprovalState, AuditEvent, EventDraft, EventKind
+from mtbot.domain.record import ApprovalState, AuditEvent, EventDraft, EventKind, Word
 from mtbot.storage import events, kept
 from mtbot.storage.anchor import Anchor
 from mtbot.storage.chain import Chain, Pen, anchor_mark, event_of
@@ -190,6 +191,17 @@ class Trail:
     async def head(self) -> Mark:
         """Where the record ends now; what is noted elsewhere to check against later. StorageError."""
         return await self._db.read(_head)
+
+    async def words_since(self, at_ms: int) -> Counter[Word]:
+        """How the commands since then were decided in the end, and how many of each. StorageError."""
+        decided = (
+            select(EventRow.call, EventRow.word)
+            .where(col(EventRow.at_ms) >= at_ms, EventRow.tool == "exec", EventRow.word != Word.NONE)
+            .order_by(col(EventRow.at_ms), col(EventRow.seq))
+        )
+        last: dict[str, str] = await self._db.read(lambda session: dict(session.exec(decided).all()))
+        known = {word.value for word in Word}
+        return Counter(Word(word) for word in last.values() if word in known)
 
     async def verify(self, against: str = "", *, anchored: bool = True) -> ChainReport:
         """Read the whole record and name the first thing that is wrong; ``against`` is a hash noted elsewhere.
