@@ -11,7 +11,7 @@ class LimitSettings(Section):
 
     turns_per_hour: Annotated[int, whole(0, MOST)] = key(
         60,
-        says="Messages that begin a turn; 0 is no limit. The owner has none, and the count begins anew with the gateway.",
+        says="Messages that begin a turn; 0 is no limit. The owner has none; it holds across a restart.",
     )
     questions_per_hour: Annotated[int, whole(0, MOST)] = key(
         60, says="Questions to people that the turns of one person put; 0 is no limit. It holds for the owner, too."
