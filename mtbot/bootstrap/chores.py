@@ -48,11 +48,8 @@ def record_check(engine: Engine) -> RecordCheck:
 
     async def tell(words: str) -> None:
         place = owner_chat(engine.loaded)
-        if place is None:
-            return
-        item = OutboxItem(OutKind.NOTICE, place, text=engine.loaded.redactor.mask(words))
-        await engine.office.stores.outbox.put(item, now_ms=engine.loaded.clock.now_ms())
-        engine.wake()
+        if place is not None:
+            await _write(engine, place, words, silent=False)
 
     return RecordCheck(engine.office.stores.trail, tell)
 
@@ -74,8 +71,13 @@ async def send_head(engine: Engine) -> None:
         "Leave this message where it is. Should you ever doubt the record, on the host: "
         f"`mtclaw audit verify --against {head.hash}`"
     )
-    item = OutboxItem(OutKind.NOTICE, place, text=loaded.redactor.mask(text), silent=True)
-    await engine.office.stores.outbox.put(item, now_ms=loaded.clock.now_ms())
+    await _write(engine, place, text, silent=True)
+
+
+async def _write(engine: Engine, place: Address, words: str, *, silent: bool) -> None:
+    """Queue a notice. StorageError."""
+    item = OutboxItem(OutKind.NOTICE, place, text=engine.loaded.redactor.mask(words), silent=silent)
+    await engine.office.stores.outbox.put(item, now_ms=engine.loaded.clock.now_ms())
     engine.wake()
 
 

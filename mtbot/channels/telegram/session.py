@@ -92,7 +92,7 @@ class Session(BaseSession):
             raise Throttled(SLOWLY, retry_after(_mapping(content)))
         if answer.status_code >= 400 and not _mapping(content):
             # the page of a gateway in between: whatever was asked for, nobody did it
-            raise ChannelError(f"the Bot API server answered {answer.status_code}", status=answer.status_code)
+            raise _answered(answer.status_code)
         sent = _sent(content) if answer.status_code == 200 and method.__returning__ in _MESSAGES else None
         if sent is not None:
             return sent
@@ -103,14 +103,14 @@ class Session(BaseSession):
         if status == 407 and self._proxy:
             raise Unreachable(WRONG_PASSWORD)
         if status >= 500 or 300 <= status < 400:
-            raise ChannelError(f"the Bot API server answered {status}", status=status)
+            raise _answered(status)
 
     async def stream_content(
         self,
         url: str,
         headers: dict[str, Any] | None = None,
         timeout: int = 30,
-        chunk_size: int = 65_536,
+        chunk_size: int = PIECE,
         raise_for_status: bool = True,
     ) -> AsyncGenerator[bytes, None]:
         """aiogram's own way to a file, which needs a connection for as long as whoever takes the pieces likes."""
@@ -132,7 +132,7 @@ class Session(BaseSession):
         async with self.client().stream("GET", url) as answer:
             self.refuse(answer.status_code)
             if answer.status_code != 200:
-                raise ChannelError(f"the Bot API server answered {answer.status_code}", status=answer.status_code)
+                raise _answered(answer.status_code)
             async for piece in answer.aiter_bytes(PIECE):
                 found += piece
                 if len(found) > most:
@@ -145,6 +145,11 @@ class Session(BaseSession):
         if said is None or self._proxy:
             return None if said is None else Unreachable(said)
         return Unreachable("the Bot API server can't be reached" + (f" ({said})" if said else ""))
+
+
+def _answered(status: int) -> ChannelError:
+    """The failure of which nothing but its status is known."""
+    return ChannelError(f"the Bot API server answered {status}", status=status)
 
 
 def _upload(key: str, file: InputFile) -> tuple[str, bytes]:

@@ -27,14 +27,6 @@ SERVER = ("bot-api.invalid", 8081)
 SEND = SendMessage(chat_id=1001, text="hello")
 
 
-@pytest.fixture
-async def telegram() -> AsyncIterator[TelegramSimulator]:
-    """A server with one open private chat."""
-    async with TelegramSimulator() as server:
-        server.open(1001)
-        yield server
-
-
 def to(telegram: TelegramSimulator) -> tuple[str, int]:
     """Where the server is in truth, which only the proxy knows."""
     parts = urlsplit(telegram.base_url)

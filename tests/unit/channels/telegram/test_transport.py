@@ -28,14 +28,6 @@ SEND = SendMessage(chat_id=1001, text="hello")
 
 
 @pytest.fixture
-async def telegram() -> AsyncIterator[TelegramSimulator]:
-    """A server with one open private chat."""
-    async with TelegramSimulator() as server:
-        server.open(1001)
-        yield server
-
-
-@pytest.fixture
 async def transport(telegram: TelegramSimulator) -> AsyncIterator[Transport]:
     """A connection to it."""
     found = Transport(Account(BotName("ops"), DEFAULT_TOKEN, f"{telegram.base_url}/"))
